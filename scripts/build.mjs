@@ -1,0 +1,55 @@
+// Builds dist/signet.js, the program as it is published, and with --tests what `npm test` runs, into build/.
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { build } from 'esbuild';
+
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+const banner = { js: 'import{createRequire as __cr}from"node:module";const require=__cr(import.meta.url);' };
+const common = {
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  define: { SIGNET_VERSION: JSON.stringify(version) },
+  // The ESM build of yaml loses what is not used; its default entry for Node does not.
+  alias: { yaml: './node_modules/yaml/browser/dist/index.js' },
+  legalComments: 'none',
+  logLevel: 'warning',
+};
+
+export async function buildProgram() {
+  rmSync('dist', { recursive: true, force: true });
+  await build({
+    ...common,
+    entryPoints: { signet: 'src/cli.ts' },
+    outdir: 'dist',
+    splitting: true,
+    minify: true,
+    banner: { js: `#!/usr/bin/env node\n${banner.js}` },
+    chunkNames: 'chunks/[name]-[hash]',
+  });
+}
+
+/** One file a source file, so that coverage sees every module as it is. */
+export async function buildTests() {
+  rmSync('build', { recursive: true, force: true });
+  const sources = ['src', 'test', 'scripts'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true })
+      .map(String)
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => `${folder}/${name}`),
+  );
+  await build({
+    ...common,
+    bundle: false,
+    alias: undefined,
+    entryPoints: sources,
+    outdir: 'build',
+    outbase: '.',
+    sourcemap: 'linked',
+  });
+}
+
+if (import.meta.url === `file://${process.argv[1]}`) {
+  if (process.argv.includes('--tests')) await buildTests();
+  else await buildProgram();
+}

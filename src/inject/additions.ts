@@ -1,0 +1,141 @@
+import { at, entryOf, follow, isArray, isObject, type Json, type JsonObject, pointer } from '../json.js';
+import type { Parts } from './build/build.js';
+import * as names from './names.js';
+import { type Status, writeStatus } from './status.js';
+
+/** One thing to add to an object, as RFC 6902 has it: `-` at the end of a path appends to a list, a number goes before. */
+export interface Addition {
+  readonly path: readonly string[];
+  readonly value: Json;
+}
+
+/**
+ * The text that stands where something must be added and cannot stay there (`null`, an alias, an older value), or an
+ * empty one where adding is enough. A manifest file knows it exactly; without one the JSON of the value is as good.
+ */
+export type Kept = (path: readonly string[], value: Json) => string;
+
+export const keptAsJson: Kept = (_path, value) => (isObject(value) || isArray(value) ? '' : JSON.stringify(value));
+
+/** Collects additions to one object, in order, and the record by which they can be taken out again. */
+export class Collector {
+  readonly #object: JsonObject;
+  readonly #root: readonly string[];
+  readonly #kept: Kept;
+  readonly #additions: Addition[] = [];
+  readonly #added = new Map<string, string[]>();
+  readonly #created: string[] = [];
+  readonly #replaced: Record<string, string> = {};
+
+  /** `root` is the path of the Pod template in the object; all other paths start there. */
+  constructor(object: JsonObject, root: readonly string[], kept: Kept) {
+    this.#object = object;
+    this.#root = root;
+    this.#kept = kept;
+  }
+
+  /** Makes sure that there is a map or list at a path, so that something can be added to it. */
+  ensure(path: readonly string[], empty: JsonObject | readonly Json[]): void {
+    const full = [...this.#root, ...path];
+    const found = follow(this.#object, full);
+    if (found === undefined) {
+      this.#additions.push({ path: full, value: empty });
+      this.#created.push(pointer(path));
+      return;
+    }
+    const fits = isArray(empty) ? isArray(found) : isObject(found);
+    if (!fits) this.#additions.push({ path: full, value: empty });
+    const kept = this.#kept(full, found);
+    if (kept !== '') this.#replaced[pointer(path)] = kept;
+  }
+
+  /** Adds entries to a map, sorted by key; one that is there with the same value is left alone. */
+  entries(path: readonly string[], entries: Iterable<readonly [string, string]>): void {
+    for (const [key, value] of [...entries].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      const full = [...this.#root, ...path, key];
+      const found = follow(this.#object, full);
+      if (found === value) continue;
+      this.#additions.push({ path: full, value });
+      if (found === undefined) this.#note(path, key);
+      else this.#replaced[pointer([...path, key])] = this.#kept(full, found) || JSON.stringify(found);
+    }
+  }
+
+  /** Adds a named item to a list, before the item at an index or, without one, at the end. */
+  item(path: readonly string[], value: JsonObject, index?: number): void {
+    this.#additions.push({ path: [...this.#root, ...path, index === undefined ? '-' : String(index)], value });
+    this.#note(path, String(at(value, 'name')));
+  }
+
+  get isEmpty(): boolean {
+    return this.#additions.length === 0;
+  }
+
+  get additions(): readonly Addition[] {
+    return this.#additions;
+  }
+
+  /** Puts the record of everything collected among the annotations. Theirs are the first additions, so it fits in there. */
+  record(): void {
+    const path = [...this.#root, 'metadata', 'annotations', names.statusKey];
+    const value = writeStatus(this.#status());
+    const after = this.#additions.findLastIndex(
+      (one) => one.path.length === path.length && one.path.at(-2) === 'annotations',
+    );
+    this.#additions.splice(after < 0 ? this.#firstSlot() : after + 1, 0, { path, value });
+  }
+
+  #firstSlot(): number {
+    return this.#additions.findLastIndex((one) => one.path.at(-1) === 'annotations') + 1;
+  }
+
+  #status(): Status {
+    return { added: Object.fromEntries(this.#added), created: this.#created, replaced: this.#replaced };
+  }
+
+  #note(path: readonly string[], name: string): void {
+    const parent = pointer(path);
+    const known = this.#added.get(parent);
+    if (known === undefined) this.#added.set(parent, [name]);
+    else known.push(name);
+  }
+}
+
+/** Adds metadata to a Pod template or any other object: annotations first, then labels, as Linkerd orders them. */
+export function addMetadata(
+  to: Collector,
+  annotations: Iterable<readonly [string, string]>,
+  labels: Iterable<readonly [string, string]>,
+): void {
+  to.ensure(['metadata'], {});
+  to.ensure(['metadata', 'annotations'], {});
+  to.entries(['metadata', 'annotations'], annotations);
+  const wanted = [...labels];
+  if (wanted.length === 0) return;
+  to.ensure(['metadata', 'labels'], {});
+  to.entries(['metadata', 'labels'], wanted);
+}
+
+/** Adds everything that belongs to the Pod's spec, in Linkerd's order. */
+export function addParts(
+  to: Collector,
+  parts: Parts,
+  layout: { readonly native: boolean; readonly awaits: boolean },
+): void {
+  const volumes = ['spec', 'volumes'];
+  const initContainers = ['spec', 'initContainers'];
+  const containers = ['spec', 'containers'];
+  to.ensure(volumes, []);
+  to.ensure(initContainers, []);
+  if (parts.xtables) to.item(volumes, parts.xtables);
+  to.item(initContainers, parts.init, layout.native ? 0 : undefined);
+  if (parts.debug) to.item(containers, parts.debug);
+  for (const volume of parts.volumes) to.item(volumes, volume);
+  if (layout.native) to.item(initContainers, parts.proxy, 1);
+  else to.item(containers, parts.proxy, layout.awaits ? 0 : undefined);
+}
+
+/** The value of an annotation or label as text, wherever the object keeps its metadata. */
+export function annotationOf(object: JsonObject, root: readonly string[], key: string): string | undefined {
+  return entryOf(follow(object, [...root, 'metadata', 'annotations']), key);
+}

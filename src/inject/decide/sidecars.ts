@@ -1,0 +1,87 @@
+import { entryOf, type JsonObject, textAt } from '../../json.js';
+import type { Values } from '../../values/keys.js';
+import * as names from '../names.js';
+import type { Workload } from '../workload.js';
+
+interface Known {
+  readonly names: readonly string[];
+  readonly images: readonly string[];
+}
+
+/** How a mesh proxy of Linkerd or Istio shows; an image counts only with a tag, one pinned by digest shows by its name. */
+const proxies: Known = {
+  names: ['linkerd-proxy', 'istio-proxy'],
+  images: ['cr.l5d.io/linkerd/proxy:', 'gcr.io/istio-release/proxyv2:'],
+};
+
+/** How their init containers show. */
+const inits: Known = {
+  names: ['linkerd-init', 'istio-init'],
+  images: ['cr.l5d.io/linkerd/proxy-init:', 'gcr.io/istio-release/proxy_init:'],
+};
+
+const ourContainers: readonly string[] = Object.values(names.containers);
+const ourVolumes: readonly string[] = Object.values(names.volumes);
+
+/** Where something stands in a Pod. */
+export interface Spot {
+  readonly path: readonly string[];
+  readonly name: string;
+}
+
+/** The first mesh proxy, or its init container, that the Pod has already; a mere namesake of ours is none. */
+export function meshSidecar(workload: Workload, values: Values): Spot | undefined {
+  const namesakesCount = values.signet.onNameClash === 'skip';
+  const shows = (known: Known, container: JsonObject) => {
+    const name = textAt(container, 'name') ?? '';
+    const image = textAt(container, 'image') ?? '';
+    if (known.images.some((start) => image.startsWith(start))) return true;
+    return known.names.includes(name) && (namesakesCount || !isNamesake(container, workload, values));
+  };
+  return (
+    spot('initContainers', workload.initContainers, (one) => shows(proxies, one) || shows(inits, one)) ??
+    spot('containers', workload.containers, (one) => shows(proxies, one))
+  );
+}
+
+/** The first container or volume that bears one of our names and is not ours. */
+export function nameClash(workload: Workload, values: Values): Spot | undefined {
+  const foreign = (one: JsonObject) => isNamesake(one, workload, values);
+  return (
+    spot('initContainers', workload.initContainers, foreign) ??
+    spot('containers', workload.containers, foreign) ??
+    spot('volumes', workload.volumes, (one) => ourVolumes.includes(textAt(one, 'name') ?? ''))
+  );
+}
+
+/**
+ * A container with one of our names and an image that is neither the mesh's nor one the Pod may ask for: written by
+ * someone who wants to look injected, or who did not know that the name is taken.
+ */
+function isNamesake(container: JsonObject, workload: Workload, values: Values): boolean {
+  if (!ourContainers.includes(textAt(container, 'name') ?? '')) return false;
+  const repository = repositoryOf(textAt(container, 'image') ?? '');
+  const ours = [
+    'cr.l5d.io/linkerd/proxy',
+    'cr.l5d.io/linkerd/proxy-init',
+    'cr.l5d.io/linkerd/debug',
+    values.proxy.image.name,
+    values.debugContainer.image.name,
+    entryOf(workload.annotations, 'config.linkerd.io/proxy-image'),
+    entryOf(workload.annotations, 'config.linkerd.io/debug-image'),
+  ];
+  return !ours.includes(repository);
+}
+
+/** An image without its tag or digest; a colon before the last slash is the port of a registry. */
+function repositoryOf(image: string): string {
+  const [name = ''] = image.split('@');
+  const colon = name.indexOf(':', name.lastIndexOf('/') + 1);
+  return colon < 0 ? name : name.slice(0, colon);
+}
+
+function spot(list: string, items: readonly JsonObject[], test: (one: JsonObject) => boolean): Spot | undefined {
+  const index = items.findIndex(test);
+  const item = items[index];
+  return item === undefined ? undefined : { path: ['spec', list, String(index)], name: textAt(item, 'name') ?? '' };
+}

@@ -1,0 +1,140 @@
+import { entryOf, type JsonObject, objectAt, textAt } from '../json.js';
+import { type Addition, addMetadata, addParts, Collector, type Kept, keptAsJson } from './additions.js';
+import { build } from './build/build.js';
+import { podFacts } from './build/pod-facts.js';
+import { type Decision, decide, otherReasons, type ReasonCode } from './decide/decide.js';
+import { askedBy, type Namespace, type OptIn, optInOf } from './decide/opt-in.js';
+import type { Outcome, Rule } from './decide/rules.js';
+import type { Mesh } from './mesh.js';
+import { metadataFor } from './metadata.js';
+import * as names from './names.js';
+import { opaquePortsNote } from './opaque-note.js';
+import type { Origin } from './origin.js';
+import { type Problem, type Settings, settle } from './settings/settle.js';
+import { examine, type Subject, type TemplateRow, type Workload } from './workload.js';
+
+/** What is asked: an object, the namespace it belongs to, and how it came here. */
+export interface Request {
+  readonly object: JsonObject;
+  readonly namespace: Namespace;
+  readonly origin: Origin;
+  readonly templates?: readonly TemplateRow[];
+  readonly kept?: Kept;
+}
+
+/** What is answered: one outcome, one reason, the way to it, and the additions, if any. */
+export interface Verdict {
+  readonly subject: Subject;
+  readonly outcome: Outcome;
+  readonly reason: ReasonCode;
+  readonly message: string;
+  readonly advice: string;
+  readonly passed: readonly Rule[];
+  readonly optIn: OptIn;
+  readonly askedBy: 'namespace' | 'workload' | undefined;
+  readonly settings: Settings | undefined;
+  readonly additions: readonly Addition[];
+  readonly warnings: readonly string[];
+}
+
+/** The whole way of an object through signet: look at it, decide, settle its values, build the parts, list the additions. */
+export function inject(mesh: Mesh, request: Request): Verdict {
+  const subject = examine(request.object, request.templates);
+  return subject.is === 'workload' ? injectWorkload(mesh, request, subject.workload) : noteOnly(mesh, request, subject);
+}
+
+function injectWorkload(mesh: Mesh, request: Request, workload: Workload): Verdict {
+  const { namespace, origin } = request;
+  const optIn = optInOf(namespace, workload.labels, workload.annotations);
+  const decision = decide({ workload, namespace, optIn, values: mesh.values, origin });
+  const common = {
+    subject: { is: 'workload', workload },
+    optIn,
+    askedBy: askedBy(optIn),
+    passed: decision.passed,
+  } as const;
+  if (decision.outcome === 'refuse')
+    return { ...common, ...decision, settings: undefined, additions: [], warnings: [] };
+
+  if (decision.outcome === 'skip') {
+    const additions = isUntouched(decision) ? [] : opaquePortsNote(mesh, request, common.subject);
+    return { ...common, ...decision, settings: undefined, additions, warnings: [] };
+  }
+
+  const settings = settle(mesh, workload, namespace.annotations, origin, optIn.workload || optIn.namespace);
+  const fatal = settings.problems.find(({ effect }) => effect === 'refused');
+  if (fatal !== undefined) return { ...common, ...refusal(fatal), settings, additions: [], warnings: [] };
+
+  const { values } = settings;
+  const parts = build(values, podFacts(workload, values), origin.writesTyped);
+  const { annotations, labels, warnings } = metadataFor(mesh, settings, workload, namespace, origin);
+  const collector = new Collector(request.object, workload.path, request.kept ?? keptAsJson);
+  addMetadata(collector, annotations, labels);
+  addParts(collector, parts, { native: values.proxy.nativeSidecar, awaits: values.proxy.await });
+  if (values.signet.record) collector.record();
+  return {
+    ...common,
+    ...decision,
+    settings,
+    additions: collector.additions,
+    warnings: [...settings.problems.map(sentence), ...warnings],
+  };
+}
+
+/** Services are told their opaque ports, a Namespace may be opted in; nothing else is touched. */
+function noteOnly(mesh: Mesh, request: Request, subject: Exclude<Subject, { is: 'workload' }>): Verdict {
+  const none = { namespace: '', workload: '' };
+  const additions =
+    subject.is === 'namespace' ? namespaceOptIn(mesh, request) : opaquePortsNote(mesh, request, subject);
+  return {
+    subject,
+    outcome: 'skip',
+    reason: 'unsupported_resource',
+    message: otherReasons.unsupported_resource,
+    advice: '',
+    passed: [],
+    optIn: none,
+    askedBy: undefined,
+    settings: undefined,
+    additions,
+    warnings: [],
+  };
+}
+
+/** `linkerd inject` opts in every Namespace it meets; one that has said something already is left as it is. */
+function namespaceOptIn(mesh: Mesh, { object, origin, kept }: Request): readonly Addition[] {
+  const said = entryOf(objectAt(objectAt(object, 'metadata'), 'annotations'), names.injectKey);
+  if (!origin.optsNamespacesIn || said !== undefined) return [];
+  const collector = new Collector(object, [], kept ?? keptAsJson);
+  addMetadata(collector, [[names.injectKey, 'enabled']], []);
+  if (mesh.values.signet.record) collector.record();
+  return collector.additions;
+}
+
+/** Some skipped Pods do not even get a note: the API server would not have sent them, or nothing may be changed. */
+function isUntouched({ reason }: Decision): boolean {
+  return [
+    'namespace_excluded',
+    'admission_webhooks_disabled',
+    'control_plane_component',
+    'mirror_pod',
+    'audit_mode',
+  ].includes(reason);
+}
+
+function refusal(problem: Problem): Pick<Verdict, 'outcome' | 'reason' | 'message' | 'advice'> {
+  const reason = problem.cause === 'denied' ? 'override_denied' : 'invalid_annotation';
+  return { outcome: 'refuse', reason, message: sentence(problem), advice: 'correct the annotation, or take it off' };
+}
+
+/** An annotation that was not followed: which, where, what it says, what was expected. */
+export function sentence({ annotation, on, value, expected, effect }: Problem): string {
+  const shown = value.length > 80 ? `${value.slice(0, 77)}…` : value;
+  const where = on === 'workload' ? 'on the Pod' : 'on the namespace';
+  return `annotation ${annotation} ${where} is ${effect}: expected ${expected}, found ${JSON.stringify(shown)}`;
+}
+
+/** The ServiceAccount that a Pod will run as. */
+export function serviceAccountOf({ spec }: Workload): string {
+  return textAt(spec, 'serviceAccountName') || textAt(spec, 'serviceAccount') || 'default';
+}

@@ -1,0 +1,44 @@
+/** Every name that signet shares with Linkerd, or reserves for itself. */
+
+export const injectKey = 'linkerd.io/inject';
+export const createdBy = 'linkerd.io/created-by';
+export const proxyVersion = 'linkerd.io/proxy-version';
+export const trustRootChecksum = 'linkerd.io/trust-root-sha256';
+export const controlPlaneNamespace = 'linkerd.io/control-plane-ns';
+export const workloadNamespace = 'linkerd.io/workload-ns';
+export const ownerPrefix = 'linkerd.io/proxy-';
+export const controlPlaneComponent = 'linkerd.io/control-plane-component';
+export const cniResource = 'linkerd.io/cni-resource';
+export const admissionWebhooks = 'config.linkerd.io/admission-webhooks';
+export const opaquePorts = 'config.linkerd.io/opaque-ports';
+export const additionalEnv = 'config.linkerd.io/proxy-additional-env';
+export const traceAttributePrefix = 'resource.opentelemetry.io/';
+export const mirrorPod = 'kubernetes.io/config.mirror';
+
+export const statusKey = 'signet.dev/status';
+export const modeKey = 'signet.dev/mode';
+
+export const containers = {
+  proxy: 'linkerd-proxy',
+  init: 'linkerd-init',
+  validator: 'linkerd-network-validator',
+  debug: 'linkerd-debug',
+} as const;
+
+export const volumes = {
+  keys: 'linkerd-identity-end-entity',
+  token: 'linkerd-identity-token',
+  trustRoots: 'linkerd-identity-trust-roots',
+  xtables: 'linkerd-proxy-init-xtables-lock',
+  podinfo: 'linkerd-podinfo',
+  spire: 'spire-agent-socket',
+} as const;
+
+export const paths = {
+  keys: '/var/run/linkerd/identity/end-entity',
+  trustRoots: '/var/run/linkerd/identity/trust-roots',
+  token: '/var/run/secrets/tokens',
+  tokenFile: 'linkerd-identity-token',
+  podinfo: '/var/run/linkerd/podinfo',
+  serviceAccount: '/var/run/secrets/kubernetes.io/serviceaccount',
+} as const;
