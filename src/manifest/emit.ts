@@ -28,7 +28,10 @@ function makeItem(value: Json, indent: number, style: Style): string {
     return `${pad(indent)}- ${blockMap(value, indent + 2, style).slice(indent + 2)}`;
   }
   if (isArray(value) && value.length > 0) {
-    return `${pad(indent)}- ${value.map((one) => makeItem(one, indent + 2, style)).join('').slice(indent + 2)}`;
+    return `${pad(indent)}- ${value
+      .map((one) => makeItem(one, indent + 2, style))
+      .join('')
+      .slice(indent + 2)}`;
   }
   return `${pad(indent)}-${blockValue(value, indent, style)}`;
 }
@@ -42,15 +45,23 @@ export function blockMap(map: JsonObject, indent: number, style: Style): string 
 
 function blockValue(value: Json, indent: number, style: Style): string {
   const { eol } = style;
-  if (isObject(value)) return Object.keys(value).length === 0 ? ` {}${eol}` : `${eol}${blockMap(value, indent + style.step, style)}`;
-  if (isArray(value)) return value.length === 0 ? ` []${eol}` : `${eol}${value.map((one) => blockItem(one, indent + style.dash, style)).join('')}`;
+  if (isObject(value))
+    return Object.keys(value).length === 0 ? ` {}${eol}` : `${eol}${blockMap(value, indent + style.step, style)}`;
+  if (isArray(value))
+    return value.length === 0
+      ? ` []${eol}`
+      : `${eol}${value.map((one) => blockItem(one, indent + style.dash, style)).join('')}`;
   if (typeof value !== 'string') return ` ${value}${eol}`;
   return isLiteral(value) ? literal(value, indent + style.step, eol) : ` ${writeScalar(value, false)}${eol}`;
 }
 
 /** Text of several lines that a literal block (`|`) holds exactly: it ends in one line end and has no odd white space. */
 function isLiteral(value: string): boolean {
-  return /^[^\s\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ud800-\udfff][^\x00-\x09\x0b-\x1f\x7f-\xa0\u2028\u2029\ufeff\ud800-\udfff]*[^\s]\n$/.test(value) && !/[ \t]\n|\n[ \t]/.test(value);
+  return (
+    /^[^\s\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ud800-\udfff][^\x00-\x09\x0b-\x1f\x7f-\xa0\u2028\u2029\ufeff\ud800-\udfff]*[^\s]\n$/.test(
+      value,
+    ) && !/[ \t]\n|\n[ \t]/.test(value)
+  );
 }
 
 function literal(value: string, indent: number, eol: string): string {
@@ -69,7 +80,14 @@ export interface FlowStyle {
 
 /** Writes a value as JSON, the way its surroundings are written. */
 export function flowValue(value: Json, indent: number, style: FlowStyle): string {
-  if (isArray(value)) return flowList(value.map((one) => flowValue(one, indent + (style.step ?? 0), style)), '[', ']', indent, style);
+  if (isArray(value))
+    return flowList(
+      value.map((one) => flowValue(one, indent + (style.step ?? 0), style)),
+      '[',
+      ']',
+      indent,
+      style,
+    );
   if (!isObject(value)) return typeof value === 'string' ? writeQuoted(value) : String(value);
   const entries = Object.entries(value).map(([key, child]) => flowEntry(key, child, indent + (style.step ?? 0), style));
   return flowList(entries, '{', '}', indent, style);

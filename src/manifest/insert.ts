@@ -1,7 +1,7 @@
 import { isAlias, isMap, isSeq, type Pair, type YAMLMap, type YAMLSeq } from 'yaml';
 import { isArray, isObject, type Json } from '../json.js';
 import { type Edit, isFirstOnLine, lineStart, nextLine } from './edits.js';
-import { blockEntry, blockItem, flowEntry, type FlowStyle, flowValue, pad } from './emit.js';
+import { blockEntry, blockItem, type FlowStyle, flowEntry, flowValue, pad } from './emit.js';
 import { flowStyleOf } from './flow.js';
 import { afterColon, childOf, contentEnd, errorAtOffset, isEmptyNull, isNull, pairEnd, pairOf } from './locate.js';
 import { isMergeKey, isNode, type Manifest, type Node, placeAt, startOf } from './parse.js';
@@ -59,15 +59,22 @@ class Planner {
   }
 
   /** The node at a path, or the new value there if the path leads into something that is being added. */
-  #holder(path: readonly string[]): { readonly node: Node; readonly path: readonly string[]; readonly key: Pair | undefined } | { readonly fresh: Json } {
+  #holder(
+    path: readonly string[],
+  ):
+    | { readonly node: Node; readonly path: readonly string[]; readonly key: Pair | undefined }
+    | { readonly fresh: Json } {
     const { root } = this.#manifest;
     if (root === undefined) throw errorAtOffset(this.#manifest, 0, 'the document is empty');
     let node = root;
     let key: Pair | undefined;
     for (const [index, part] of path.entries()) {
       this.#mayChange(node);
-      const fresh = freshAt(this.plans.get(path.slice(0, index).join('\0')), part) ?? freshAt(this.plans.get(path.slice(0, index + 1).join('\0')), undefined);
-      if (fresh !== undefined) return { fresh: path.slice(index + 1).reduce<Json>((value, next) => stepInto(value, next), fresh) };
+      const fresh =
+        freshAt(this.plans.get(path.slice(0, index).join('\0')), part) ??
+        freshAt(this.plans.get(path.slice(0, index + 1).join('\0')), undefined);
+      if (fresh !== undefined)
+        return { fresh: path.slice(index + 1).reduce<Json>((value, next) => stepInto(value, next), fresh) };
       const child = childOf(node, part);
       if (child === undefined) throw this.#merged(node, part);
       key = pairOf(node, part);
@@ -98,18 +105,24 @@ class Planner {
     return { do: 'extend alias', node, entries: new Map() };
   }
 
-  #addItem({ node, path, key }: { readonly node: Node; readonly path: readonly string[]; readonly key: Pair | undefined }, index: string, value: Json): void {
+  #addItem(
+    { node, path, key }: { readonly node: Node; readonly path: readonly string[]; readonly key: Pair | undefined },
+    index: string,
+    value: Json,
+  ): void {
     if (!isSeq(node)) return;
     const id = path.join('\0');
     const old = () => node.items.map((item): Slot => ({ old: isNode(item) ? item : undefined }));
     const plan = this.plans.get(id) ?? { do: 'extend list', node, key, items: old() };
     this.plans.set(id, plan);
-    if (plan.do === 'extend list') plan.items.splice(index === '-' ? plan.items.length : Number(index), 0, { fresh: copyOf(value) });
+    if (plan.do === 'extend list')
+      plan.items.splice(index === '-' ? plan.items.length : Number(index), 0, { fresh: copyOf(value) });
   }
 
   /** An anchored node that is used elsewhere cannot be added to: whatever refers to it would change as well. */
   #mayChange(node: Node): void {
-    const [use] = (!isAlias(node) && node.anchor !== undefined && this.#manifest.anchors.aliases.get(node.anchor)) || [];
+    const [use] =
+      (!isAlias(node) && node.anchor !== undefined && this.#manifest.anchors.aliases.get(node.anchor)) || [];
     if (use !== undefined) throw this.#shared(use, use.source, node);
   }
 
@@ -117,16 +130,26 @@ class Planner {
     const anchored = this.#manifest.anchors.nodes.get(name);
     const anchorLine = anchored === undefined ? 0 : placeAt(this.#manifest, startOf(anchored)).line;
     const useLine = placeAt(this.#manifest, startOf(use)).line;
-    return errorAtOffset(this.#manifest, startOf(at), `cannot add to what &${name} (line ${anchorLine}) and *${name} (line ${useLine}) share: write one of them out`);
+    return errorAtOffset(
+      this.#manifest,
+      startOf(at),
+      `cannot add to what &${name} (line ${anchorLine}) and *${name} (line ${useLine}) share: write one of them out`,
+    );
   }
 
   #merged(node: Node, key: string): Error {
     const merge = isMap(node) ? node.items.find((pair) => isMergeKey(pair.key)) : undefined;
     const offset = isNode(merge?.key) ? startOf(merge.key) : startOf(node);
     const alias = merge?.value;
-    const source = isAlias(alias) ? ` from &${alias.source} (line ${placeAt(this.#manifest, this.#anchorOffset(alias.source)).line})` : '';
+    const source = isAlias(alias)
+      ? ` from &${alias.source} (line ${placeAt(this.#manifest, this.#anchorOffset(alias.source)).line})`
+      : '';
     const { line } = placeAt(this.#manifest, offset);
-    return errorAtOffset(this.#manifest, offset, `cannot add to ${JSON.stringify(key)}, which only the merge on line ${line} supplies${source}: write it out`);
+    return errorAtOffset(
+      this.#manifest,
+      offset,
+      `cannot add to ${JSON.stringify(key)}, which only the merge on line ${line} supplies${source}: write it out`,
+    );
   }
 
   #anchorOffset(name: string): number {
@@ -154,14 +177,19 @@ function stepInto(value: Json, key: string): Json {
 
 function put(holder: Json, key: string, value: Json): void {
   if (isArray(holder)) Array.prototype.splice.call(holder, key === '-' ? holder.length : Number(key), 0, copyOf(value));
-  else if (isObject(holder)) Object.defineProperty(holder, key, { value: copyOf(value), enumerable: true, configurable: true, writable: true });
+  else if (isObject(holder))
+    Object.defineProperty(holder, key, { value: copyOf(value), enumerable: true, configurable: true, writable: true });
 }
 
 function editsFor(manifest: Manifest, plan: Plan, style: Style): readonly Edit[] {
   const { text } = manifest;
   switch (plan.do) {
     case 'extend map':
-      return [plan.node.flow ? flowMapEdit(text, plan.node, plan.entries, style) : blockMapEdit(text, plan.node, plan.entries, style)];
+      return [
+        plan.node.flow
+          ? flowMapEdit(text, plan.node, plan.entries, style)
+          : blockMapEdit(text, plan.node, plan.entries, style),
+      ];
     case 'extend list':
       return plan.node.flow ? flowListEdits(text, plan.node, plan.items, style) : blockListEdits(text, plan, style);
     case 'extend alias':
@@ -188,14 +216,20 @@ function blockMapEdit(text: string, node: YAMLMap, entries: ReadonlyMap<string, 
   return linesAt(text, below(text, contentEnd(node)), lines, column * 2, style.eol);
 }
 
-function blockListEdits(text: string, { node, key, items }: Plan & { readonly do: 'extend list' }, style: Style): readonly Edit[] {
+function blockListEdits(
+  text: string,
+  { node, key, items }: Plan & { readonly do: 'extend list' },
+  style: Style,
+): readonly Edit[] {
   const first = startOf(node);
   const column = columnOf(text, first);
   const firstOld = items.findIndex((slot) => 'old' in slot);
-  const lines = (slots: readonly Slot[]) => slots.map((slot) => ('fresh' in slot ? blockItem(slot.fresh, column, style) : '')).join('');
+  const lines = (slots: readonly Slot[]) =>
+    slots.map((slot) => ('fresh' in slot ? blockItem(slot.fresh, column, style) : '')).join('');
   const edits: Edit[] = [];
   if (firstOld > 0) edits.push(prependEdit(text, first, key, lines(items.slice(0, firstOld)), column));
-  if ('fresh' in (items.at(-1) ?? {})) edits.push(linesAt(text, below(text, contentEnd(node)), lines(items.slice(firstOld)), column * 2 + 1, style.eol));
+  if ('fresh' in (items.at(-1) ?? {}))
+    edits.push(linesAt(text, below(text, contentEnd(node)), lines(items.slice(firstOld)), column * 2 + 1, style.eol));
   return edits;
 }
 
@@ -203,7 +237,8 @@ function blockListEdits(text: string, { node, key, items }: Plan & { readonly do
 function prependEdit(text: string, dash: number, key: Pair | undefined, lines: string, column: number): Edit {
   const header = key === undefined ? -1 : nextLine(text, afterColon(text, key));
   const at = header >= 0 && header <= dash ? header : isFirstOnLine(text, dash) ? lineStart(text, dash) : dash;
-  if (at === dash && !isFirstOnLine(text, dash)) return { at, remove: 0, insert: lines.slice(column) + pad(column), depth: column * 2 + 1 };
+  if (at === dash && !isFirstOnLine(text, dash))
+    return { at, remove: 0, insert: lines.slice(column) + pad(column), depth: column * 2 + 1 };
   return { at, remove: 0, insert: lines, depth: column * 2 + 1 };
 }
 
@@ -216,14 +251,16 @@ function flowMapEdit(text: string, node: YAMLMap, entries: ReadonlyMap<string, J
 
 function flowListEdits(text: string, node: YAMLSeq, items: readonly Slot[], style: Style): readonly Edit[] {
   const flow = flowStyleOf(text, node, style);
-  const write = (slots: readonly Slot[]) => slots.flatMap((slot) => ('fresh' in slot ? [flowValue(slot.fresh, flow.indent, flow)] : []));
+  const write = (slots: readonly Slot[]) =>
+    slots.flatMap((slot) => ('fresh' in slot ? [flowValue(slot.fresh, flow.indent, flow)] : []));
   const firstOld = items.findIndex((slot) => 'old' in slot);
   if (firstOld < 0) return [intoEmpty(text, node, write(items), flow)];
   const head = write(items.slice(0, firstOld));
   const tail = write(items.slice(firstOld));
   const [first, last] = [node.items[0], node.items.at(-1)];
   const edits: Edit[] = [];
-  if (head.length > 0 && isNode(first)) edits.push({ at: startOf(first), remove: 0, insert: head.map((one) => one + separator(flow)).join(''), depth: 0 });
+  if (head.length > 0 && isNode(first))
+    edits.push({ at: startOf(first), remove: 0, insert: head.map((one) => one + separator(flow)).join(''), depth: 0 });
   if (tail.length > 0 && isNode(last)) edits.push(after(last.range?.[1] ?? 0, tail, flow));
   return edits;
 }
@@ -241,7 +278,8 @@ function after(at: number, texts: readonly string[], flow: Flow): Edit {
 function intoEmpty(text: string, node: Node, texts: readonly string[], flow: Flow): Edit {
   const at = startOf(node) + 1;
   const closing = text.slice(at, node.range?.[1]);
-  if (flow.step === undefined || closing.includes('\n')) return { at, remove: 0, insert: texts.join(`,${flow.blank}`), depth: 0 };
+  if (flow.step === undefined || closing.includes('\n'))
+    return { at, remove: 0, insert: texts.join(`,${flow.blank}`), depth: 0 };
   const insert = `${flow.eol}${pad(flow.indent)}${texts.join(separator(flow))}${flow.eol}${pad(flow.indent - flow.step)}`;
   return { at, remove: 0, insert, depth: 0 };
 }
@@ -258,7 +296,11 @@ function aliasEdits(node: Node, entries: ReadonlyMap<string, Json>, style: Style
 }
 
 /** Puts a value where a null or another value stands. */
-function fillEdits(text: string, { pair, parent, value }: Plan & { readonly do: 'fill' }, style: Style): readonly Edit[] {
+function fillEdits(
+  text: string,
+  { pair, parent, value }: Plan & { readonly do: 'fill' },
+  style: Style,
+): readonly Edit[] {
   const colon = afterColon(text, pair);
   const end = isNode(pair.value) ? (pair.value.range?.[1] ?? colon) : colon;
   const replaced = isEmptyNull(pair.value) ? { at: colon, remove: 0 } : { at: colon, remove: end - colon };

@@ -72,7 +72,13 @@ export function afterColon(text: string, { key, value }: Pair): number {
 
 /** True of a value that is there only in name: nothing after the colon, or a null. */
 export function isNull(node: unknown): boolean {
-  return !isNode(node) || (isScalar(node) && node.type === 'PLAIN' && node.tag === undefined && /^(|~|null|Null|NULL)$/.test(node.source ?? ''));
+  return (
+    !isNode(node) ||
+    (isScalar(node) &&
+      node.type === 'PLAIN' &&
+      node.tag === undefined &&
+      /^(|~|null|Null|NULL)$/.test(node.source ?? ''))
+  );
 }
 
 /** True of a null that takes no room in the text. */

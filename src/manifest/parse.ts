@@ -1,4 +1,15 @@
-import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, parseDocument, type Scalar, type YAMLMap, type YAMLSeq } from 'yaml';
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  parseDocument,
+  type Scalar,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 import { excerptAt, ManifestError, type Place } from './errors.js';
 import { readPlain } from './scalar.js';
@@ -25,7 +36,13 @@ export interface Anchors {
 /** More nodes than any manifest has once its aliases are followed; a small file can ask for billions. */
 const largestExpansion = 200_000;
 
-const options = { schema: 'failsafe', uniqueKeys: false, prettyErrors: false, resolveKnownTags: false, logLevel: 'error' } as const;
+const options = {
+  schema: 'failsafe',
+  uniqueKeys: false,
+  prettyErrors: false,
+  resolveKnownTags: false,
+  logLevel: 'error',
+} as const;
 
 /** Parses one document; what is wrong with it is thrown with its line and column. */
 export function parseManifest(text: string, file: string, firstLine = 0): Manifest {
@@ -48,7 +65,10 @@ export function parseManifest(text: string, file: string, firstLine = 0): Manife
 }
 
 /** Line and column of an offset in a document. */
-export function placeAt({ file, firstLine, text }: Pick<Manifest, 'file' | 'firstLine' | 'text'>, offset: number): Place {
+export function placeAt(
+  { file, firstLine, text }: Pick<Manifest, 'file' | 'firstLine' | 'text'>,
+  offset: number,
+): Place {
   let line = firstLine + 1;
   let start = 0;
   for (let next = text.indexOf('\n'); next >= 0 && next < offset; next = text.indexOf('\n', next + 1)) {
@@ -115,11 +135,15 @@ class Reader {
     if (uses === undefined) this.#aliases.set(alias.source, [alias]);
     else uses.push(alias);
     const known = this.#values.get(alias.source);
-    if (this.#open.has(alias.source)) return this.#fail(startOf(alias), `the alias *${alias.source} stands inside of what it refers to`);
+    if (this.#open.has(alias.source))
+      return this.#fail(startOf(alias), `the alias *${alias.source} stands inside of what it refers to`);
     if (known === undefined) return this.#fail(startOf(alias), `there is no anchor &${alias.source} before this alias`);
     this.#size += known.size;
     if (this.#size > largestExpansion) {
-      return this.#fail(startOf(alias), `the document is too large once its aliases are followed (more than ${largestExpansion} values)`);
+      return this.#fail(
+        startOf(alias),
+        `the document is too large once its aliases are followed (more than ${largestExpansion} values)`,
+      );
     }
     return known.json;
   }
@@ -142,21 +166,31 @@ class Reader {
 
   #oddKey(key: Node): string {
     const json = this.read(key);
-    return isObject(json) || isArray(json) ? this.#fail(startOf(key), 'a key must be a single word or text') : String(json);
+    return isObject(json) || isArray(json)
+      ? this.#fail(startOf(key), 'a key must be a single word or text')
+      : String(json);
   }
 
   #readMerge(value: unknown, offset: number): JsonObject {
     const json = isNode(value) ? this.read(value) : null;
     const maps = isArray(json) ? json : [json];
     if (!maps.every(isObject)) return this.#fail(offset, '<< takes a map, or a list of maps, usually by alias');
-    return Object.fromEntries(maps.filter(isObject).reverse().flatMap((one) => Object.entries(one)));
+    return Object.fromEntries(
+      maps
+        .filter(isObject)
+        .reverse()
+        .flatMap((one) => Object.entries(one)),
+    );
   }
 
   #duplicate(map: YAMLMap, name: string, key: Node): never {
     const first = map.items.find((pair) => isScalar(pair.key) && keyOf(pair.key) === name);
     const before = isNode(first?.key) ? startOf(first.key) : 0;
     const lines = this.#text.slice(before, startOf(key)).split('\n').length - 1;
-    return this.#fail(startOf(key), `the key ${JSON.stringify(name)} is already there ${lines === 0 ? 'on this line' : `${lines} line${lines === 1 ? '' : 's'} above`}`);
+    return this.#fail(
+      startOf(key),
+      `the key ${JSON.stringify(name)} is already there ${lines === 0 ? 'on this line' : `${lines} line${lines === 1 ? '' : 's'} above`}`,
+    );
   }
 }
 

@@ -30,7 +30,10 @@ export function removalEdits(manifest: Manifest, { removals, restored }: Removal
   const free = merged(ranges).filter((range) => !covered.some((one) => range.from >= one.from && range.to <= one.to));
   for (const range of free) mayGo(manifest, range);
   const cuts = free.map((range) => cut(manifest.text, range));
-  return [...cuts, ...back.filter((edit) => !free.some(({ from, to }) => edit.at > from && edit.at + edit.remove <= to))];
+  return [
+    ...cuts,
+    ...back.filter((edit) => !free.some(({ from, to }) => edit.at > from && edit.at + edit.remove <= to)),
+  ];
 }
 
 function nodeAt({ root }: Manifest, path: readonly string[]): Node | undefined {
@@ -55,16 +58,26 @@ function listRanges({ text }: Manifest, list: YAMLSeq, keys: ReadonlySet<string>
   const goes = list.items.map((_item, index) => keys.has(String(index)));
   const nodes = list.items.map((item) => (isNode(item) ? item : undefined));
   const ends = nodes.map((node) => (node === undefined ? 0 : contentEnd(node)));
-  if (list.flow) return flowRanges(text, list, goes, nodes.map((node) => (node === undefined ? 0 : startOf(node))), nodes.map((node) => node?.range?.[1] ?? 0));
+  if (list.flow)
+    return flowRanges(
+      text,
+      list,
+      goes,
+      nodes.map((node) => (node === undefined ? 0 : startOf(node))),
+      nodes.map((node) => node?.range?.[1] ?? 0),
+    );
   const column = columnOf(text, startOf(list));
-  const starts = nodes.map((node, index) => (index === 0 ? startOf(list) : dashBefore(text, node === undefined ? 0 : startOf(node), column)));
+  const starts = nodes.map((node, index) =>
+    index === 0 ? startOf(list) : dashBefore(text, node === undefined ? 0 : startOf(node), column),
+  );
   return nodes.flatMap((_node, index) => (goes[index] ? [blockRange(text, starts, ends, index)] : []));
 }
 
 /** Walks up the lines from an item to the dash that it belongs to. */
 function dashBefore(text: string, offset: number, column: number): number {
   for (let start = lineStart(text, offset); ; start = lineStart(text, start - 1)) {
-    if (text[start + column] === '-' && start + column <= offset && isFirstOnLine(text, start + column)) return start + column;
+    if (text[start + column] === '-' && start + column <= offset && isFirstOnLine(text, start + column))
+      return start + column;
     if (start === 0) return offset;
   }
 }
@@ -79,7 +92,13 @@ function blockRange(text: string, starts: readonly number[], ends: readonly numb
 }
 
 /** Items between commas: each goes with the comma before it, at the head with the one after it. */
-function flowRanges(text: string, node: YAMLMap | YAMLSeq, goes: readonly boolean[], starts: readonly number[], ends: readonly number[]): readonly Range[] {
+function flowRanges(
+  text: string,
+  node: YAMLMap | YAMLSeq,
+  goes: readonly boolean[],
+  starts: readonly number[],
+  ends: readonly number[],
+): readonly Range[] {
   const stays = goes.indexOf(false);
   const last = goes.length - 1;
   if (stays < 0) return [emptied(text, node, starts[0] ?? 0, ends[last] ?? 0)];
@@ -102,7 +121,8 @@ function merged(ranges: readonly Range[]): readonly Range[] {
   const result: Range[] = [];
   for (const range of [...ranges].sort((a, b) => a.from - b.from)) {
     const before = result.at(-1);
-    if (before !== undefined && range.from <= before.to) result[result.length - 1] = { from: before.from, to: Math.max(before.to, range.to) };
+    if (before !== undefined && range.from <= before.to)
+      result[result.length - 1] = { from: before.from, to: Math.max(before.to, range.to) };
     else result.push(range);
   }
   return result;
@@ -123,7 +143,11 @@ function mayGo(manifest: Manifest, { from, to }: Range): void {
     const use = manifest.anchors.aliases.get(name)?.find((alias) => startOf(alias) < from || startOf(alias) >= to);
     if (use === undefined) continue;
     const lines = [offset, startOf(use)].map((one) => placeAt(manifest, one).line);
-    throw errorAtOffset(manifest, offset, `cannot take out &${name} (line ${lines[0]}): line ${lines[1]} refers to it by *${name}`);
+    throw errorAtOffset(
+      manifest,
+      offset,
+      `cannot take out &${name} (line ${lines[0]}): line ${lines[1]} refers to it by *${name}`,
+    );
   }
 }
 
@@ -136,7 +160,8 @@ function restoreEdits(manifest: Manifest, path: readonly string[], old: string):
   const colon = afterColon(text, pair);
   const { value } = pair;
   if (!isNode(value) || isEmptyNull(value)) return [{ at: colon, remove: 0, insert: old, depth: 0 }];
-  if (isAlias(value) || isScalar(value) || value.flow) return [{ at: colon, remove: (value.range?.[1] ?? colon) - colon, insert: old, depth: 0 }];
+  if (isAlias(value) || isScalar(value) || value.flow)
+    return [{ at: colon, remove: (value.range?.[1] ?? colon) - colon, insert: old, depth: 0 }];
   const end = contentEnd(value);
   const from = nextLine(text, colon);
   const to = text[end - 1] === '\n' ? end : nextLine(text, end);

@@ -34,19 +34,32 @@ function finite(number: number): number | undefined {
 }
 
 /** Text that one reader or another takes for something else: YAML 1.1 knows dates and base-60 numbers. */
-const misread = /^(\d{4}-\d\d?-\d\d?.*|[-+]?\d[\d_]*(:[0-5]?\d)+(\.[\d_]*)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)|<<|=)$/;
+const misread =
+  /^(\d{4}-\d\d?-\d\d?.*|[-+]?\d[\d_]*(:[0-5]?\d)+(\.[\d_]*)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)|<<|=)$/;
 
 /** Characters that need no quotes anywhere in a plain scalar of a block; brackets only once it has begun. */
 const plainText = /^(?:[A-Za-z0-9_./$%@+~(^]|-(?=[^\s]))(?:[\w./$%@+~()^;=?*|<>!&,{}[\]-]|:(?=\S)| (?=[^\s#]))*$/;
 
 /** Writes a string so that every YAML reader gets the same string back; `inline` is for the inside of a flow collection. */
 export function writeScalar(value: string, inline: boolean): string {
-  if (!inline && value.length < 1024 && plainText.test(value) && !/:$|: | #|[:]$/.test(value) && readPlain(value) === value && !misread.test(value)) return value;
-  if (!inline && /["\\]/.test(value) && /^[\x20-\x7e\u00a1-\ud7ff]*$/.test(value)) return `'${value.replaceAll("'", "''")}'`;
+  if (
+    !inline &&
+    value.length < 1024 &&
+    plainText.test(value) &&
+    !/:$|: | #|[:]$/.test(value) &&
+    readPlain(value) === value &&
+    !misread.test(value)
+  )
+    return value;
+  if (!inline && /["\\]/.test(value) && /^[\x20-\x7e\u00a1-\ud7ff]*$/.test(value))
+    return `'${value.replaceAll("'", "''")}'`;
   return writeQuoted(value);
 }
 
 /** JSON's string is YAML's too, once the characters are escaped that YAML does not allow bare. */
 export function writeQuoted(value: string): string {
-  return JSON.stringify(value).replaceAll(/[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return JSON.stringify(value).replaceAll(
+    /[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]/g,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

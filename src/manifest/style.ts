@@ -42,7 +42,8 @@ function stepOf(text: string, root: Node | undefined, path: readonly string[]): 
 function dashOf(text: string, spec: Node | undefined): number | undefined {
   if (!isMap(spec) || spec.flow) return undefined;
   for (const { value } of spec.items) {
-    if (isSeq(value) && !value.flow && value.range) return Math.max(0, columnOf(text, value.range[0]) - columnOf(text, startOf(spec)));
+    if (isSeq(value) && !value.flow && value.range)
+      return Math.max(0, columnOf(text, value.range[0]) - columnOf(text, startOf(spec)));
   }
   return undefined;
 }

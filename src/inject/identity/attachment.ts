@@ -14,5 +14,5 @@ export interface IdentityParts {
 
 /** A mount of something that is only read; said so where the values want it. */
 export function readMount(name: string, mountPath: string, readOnly: boolean): JsonObject {
-  return readOnly ? { mountPath, name, readOnly } : { mountPath, name };
+  return readOnly ? { name, mountPath, readOnly } : { name, mountPath };
 }

@@ -11,7 +11,7 @@ export function spireSocket({ signet }: Values): readonly Attachment[] {
   if (!enabled) return [];
   return [
     {
-      volume: { hostPath: { path, type: 'Directory' }, name: names.volumes.spire },
+      volume: { name: names.volumes.spire, hostPath: { path, type: 'Directory' } },
       mount: readMount(names.volumes.spire, mountPath, true),
     },
   ];

@@ -37,10 +37,10 @@ function keysVolume({ signet }: Values): Attachment {
   const { sizeLimit } = signet.identity.keys;
   return {
     volume: {
-      emptyDir: sizeLimit === '' ? { medium: 'Memory' } : { medium: 'Memory', sizeLimit },
       name: names.volumes.keys,
+      emptyDir: sizeLimit === '' ? { medium: 'Memory' } : { medium: 'Memory', sizeLimit },
     },
-    mount: { mountPath: names.paths.keys, name: names.volumes.keys },
+    mount: { name: names.volumes.keys, mountPath: names.paths.keys },
   };
 }
 

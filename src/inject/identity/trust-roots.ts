@@ -19,7 +19,7 @@ export function trustRootsVolume(values: Values): readonly Attachment[] {
   if (source === 'inline') return [];
   return [
     {
-      volume: { configMap: { name: configMap.name }, name: names.volumes.trustRoots },
+      volume: { name: names.volumes.trustRoots, configMap: { name: configMap.name } },
       mount: readMount(names.volumes.trustRoots, names.paths.trustRoots, true),
     },
   ];

@@ -94,5 +94,5 @@ export function serviceAccountMount(workload: Workload): JsonObject | undefined 
   );
   const name = textAt(mount, 'name');
   if (name === undefined) return undefined;
-  return { mountPath: names.paths.serviceAccount, name, readOnly: at(mount, 'readOnly') === true };
+  return { name, mountPath: names.paths.serviceAccount, readOnly: at(mount, 'readOnly') === true };
 }

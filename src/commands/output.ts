@@ -1,0 +1,68 @@
+import { isObject } from '../json.js';
+import { parseManifest } from '../manifest/parse.js';
+import { writeJson, writeYaml } from '../manifest/whole.js';
+import { Failure } from './failure.js';
+import type { Given } from './flags.js';
+import { Spool } from './spool.js';
+import type { Terminal } from './terminal.js';
+
+/** How documents are written: as they came, or all in one format. */
+export type Format = 'yaml' | 'json' | undefined;
+
+export function formatFrom(given: Given): Format {
+  const format = given.last('output');
+  if (format === undefined || format === 'yaml' || format === 'json') return format;
+  throw new Failure(`--output takes yaml or json; found ${JSON.stringify(format)}`);
+}
+
+/** Gathers documents until everything is known to be well, and puts markers between files that have none. */
+export class Output {
+  readonly #spool = new Spool();
+  readonly #format: Format;
+  #end = '';
+
+  constructor(format: Format) {
+    this.#format = format;
+  }
+
+  /** Takes a document; the first of a file may need to be kept apart from what was before. */
+  add(text: string, isFirstOfFile: boolean): void {
+    if (this.#format !== undefined) {
+      this.#addConverted(text, this.#format);
+      return;
+    }
+    if (isFirstOfFile && this.#end !== '') {
+      if (!this.#end.endsWith('\n')) this.#write('\n');
+      const bothJson = /^\s*[{[]/.test(text) && /[}\]]\s*$/.test(this.#end);
+      if (!bothJson && !/^\ufeff?(?:\s*(?:#.*|%.*)?\n)*---(?:\s|$)/.test(text)) this.#write('---\n');
+    }
+    this.#write(text);
+  }
+
+  #addConverted(text: string, format: 'yaml' | 'json'): void {
+    const { json } = parseManifest(text, '');
+    if (!isObject(json)) return;
+    if (format === 'yaml' && this.#end !== '') this.#write('---\n');
+    this.#write(format === 'yaml' ? writeYaml(json) : writeJson(json));
+  }
+
+  #write(text: string): void {
+    if (text === '') return;
+    this.#spool.write(text);
+    this.#end = text.slice(-8);
+  }
+
+  /** Lets everything out. */
+  flush(terminal: Terminal): void {
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+    try {
+      for (const bytes of this.#spool.read()) terminal.out(decoder.decode(bytes, { stream: true }));
+    } finally {
+      this.#spool.close();
+    }
+  }
+
+  close(): void {
+    this.#spool.close();
+  }
+}

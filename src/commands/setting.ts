@@ -1,0 +1,48 @@
+import type { Namespace } from '../inject/decide/opt-in.js';
+import { origins } from '../inject/origin.js';
+import type { TemplateRow } from '../inject/workload.js';
+import { Failure } from './failure.js';
+import type { Given } from './flags.js';
+import { documentsOf, type Input, openInputs } from './input.js';
+import { collectNamespaces, type Setting } from './transform.js';
+import { meshFrom } from './values-input.js';
+
+/** Reads everything that documents are judged by, Namespace objects anywhere in the input included. */
+export async function settingFrom(given: Given, inputs: readonly Input[]): Promise<Setting> {
+  const mesh = meshFrom(given);
+  const origin = given.has('all') ? origins.cli : origins.webhook;
+  const namespace = given.last('namespace') ?? (origin.needsOptIn ? 'default' : '');
+  const namespaces = new Map<string, Namespace>();
+  if (given.has('namespaces')) {
+    for (const input of await openInputs(given.all('namespaces'))) {
+      for (const chunk of documentsOf(input)) collectNamespaces(chunk, input.name, namespaces);
+      input.close();
+    }
+  }
+  if (origin.needsOptIn) for (const input of inputs) scan(input, namespaces);
+  return { mesh, origin, namespace, namespaces, templates: given.all('template').map(templateRow) };
+}
+
+/** The first of two passes looks for Namespace objects alone; what is wrong with a document is for the second to say. */
+function scan(input: Input, namespaces: Map<string, Namespace>): void {
+  for (const chunk of documentsOf(input)) {
+    if (!/namespace/i.test(chunk.text) || !/kind["']?\s*:\s*["']?Namespace/i.test(chunk.text)) continue;
+    try {
+      collectNamespaces(chunk, input.name, namespaces);
+    } catch {
+      // Told with its place in the second pass.
+    }
+  }
+}
+
+/** `KIND=PATH` or `KIND.GROUP=PATH`; the path with dots, or as a JSON Pointer. */
+export function templateRow(text: string): TemplateRow {
+  const match = /^([A-Za-z]\w*)(?:\.([a-z\d.-]+))?=\/?([\w./-]+)$/.exec(text);
+  const path = match?.[3]?.split(/[./]/) ?? [];
+  if (match?.[1] === undefined || path.includes('')) {
+    throw new Failure(
+      `--template takes KIND=PATH, such as Rollout.argoproj.io=spec.template; found ${JSON.stringify(text)}`,
+    );
+  }
+  return { kind: match[1], path, ...(match[2] === undefined ? {} : { group: match[2] }) };
+}

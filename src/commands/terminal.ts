@@ -1,0 +1,41 @@
+import { writeSync } from 'node:fs';
+import { isatty } from 'node:tty';
+import { causeOf, codeOf, Failure } from './failure.js';
+
+/** Where a command writes. Passed in, so that tests see what a person would see. */
+export interface Terminal {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  readonly isColoured: boolean;
+  readonly showsProgress: boolean;
+}
+
+/** Thrown when the reader of a pipe has gone: there is nobody left to tell. */
+export class BrokenPipe extends Error {}
+
+/** The process's own streams, written synchronously: nothing is lost when the process ends. */
+export function processTerminal(): Terminal {
+  const env = process.env;
+  const wantsColour = env.NO_COLOR === undefined || env.NO_COLOR === '';
+  return {
+    out: (text) => write(1, text),
+    err: (text) => write(2, text),
+    isColoured: wantsColour && env.TERM !== 'dumb' && isatty(1),
+    showsProgress: isatty(2) && env.TERM !== 'dumb',
+  };
+}
+
+function write(descriptor: number, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let done = 0; done < bytes.length; ) {
+    try {
+      done += writeSync(descriptor, bytes, done);
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === 'EPIPE') throw new BrokenPipe();
+      if (code !== 'EAGAIN') throw new Failure(`cannot write the output: ${causeOf(error)}`);
+      // A pipe that another process has made non-blocking is full; its reader needs a moment.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    }
+  }
+}

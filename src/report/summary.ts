@@ -1,0 +1,31 @@
+import type { Verdict } from '../inject/inject.js';
+import type { Origin } from '../inject/origin.js';
+
+/** Counts what became of the objects of a run. */
+export class Tally {
+  injected = 0;
+  skipped = 0;
+  others = 0;
+  /** Asked for injection and did not get it. */
+  missing = 0;
+
+  add(verdict: Verdict, origin: Origin): void {
+    if (verdict.subject.is !== 'workload') this.others++;
+    else if (verdict.outcome === 'inject') this.injected++;
+    else this.skipped++;
+    if (missed(verdict, origin)) this.missing++;
+  }
+}
+
+/** True of a workload that somebody wants injected and that is not, and has no proxy yet either. */
+export function missed({ subject, outcome, reason, askedBy }: Verdict, origin: Origin): boolean {
+  if (subject.is !== 'workload' || outcome === 'inject' || reason === 'sidecar_already_exists') return false;
+  return askedBy !== undefined || (!origin.needsOptIn && reason !== 'injection_disable_annotation_present');
+}
+
+/** One line at the end of a run. */
+export function summaryOf({ injected, skipped, others }: Tally): string {
+  const parts = [`${injected} injected`, `${skipped} skipped`];
+  if (others > 0) parts.push(`${others} other ${others === 1 ? 'object' : 'objects'}`);
+  return `signet: ${parts.join(', ')}`;
+}
