@@ -23,7 +23,7 @@ export async function buildProgram() {
     entryPoints: { signet: 'src/cli.ts' },
     outdir: 'dist',
     splitting: true,
-    minify: true,
+    minify: !process.env.SIGNET_PROFILE,
     banner: { js: `#!/usr/bin/env node\n${banner.js}` },
     chunkNames: 'chunks/[name]-[hash]',
   });

@@ -27,8 +27,7 @@ async function dispatch([name = '', ...rest]: readonly string[], terminal: Termi
   if (verb === undefined) throw new Failure(name === '' ? overview().trimEnd() : unknownVerb(name));
   const given = readFlags(rest, [...verb.flags, 'help']);
   if (given.has('help')) return say(terminal, verbHelp(verb));
-  const { run } = await verb.load();
-  return run(given, terminal);
+  return verb.run(given, terminal);
 }
 
 function say(terminal: Terminal, text: string): number {

@@ -54,9 +54,8 @@ export class Output {
 
   /** Lets everything out. */
   flush(terminal: Terminal): void {
-    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     try {
-      for (const bytes of this.#spool.read()) terminal.out(decoder.decode(bytes, { stream: true }));
+      for (const bytes of this.#spool.read()) terminal.out(bytes);
     } finally {
       this.#spool.close();
     }

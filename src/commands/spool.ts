@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { causeOf, Failure } from './failure.js';
 
-/** Text up to this size stays in memory. */
+/** So much stays in memory. */
 const largestInMemory = 4 * 1024 * 1024;
-const pieceSize = 256 * 1024;
+const pieceSize = 1024 * 1024;
 
-/** Holds bytes until it is certain that they are wanted: a little in memory, much in a file that nobody else can read. */
+/** Holds text until it is certain that it is wanted: a little in memory, much in a file that nobody else can read. */
 export class Spool {
   #pieces: (string | Uint8Array)[] = [];
   #size = 0;
@@ -20,25 +20,25 @@ export class Spool {
     if (this.#size > largestInMemory) this.#spill();
   }
 
-  /** Gives everything back, piece by piece. */
+  /** Gives everything back, piece by piece; a piece is good until the next one is taken. */
   *read(): Generator<Uint8Array> {
-    if (this.#descriptor === undefined) {
-      for (const piece of this.#pieces) yield typeof piece === 'string' ? Buffer.from(piece) : piece;
-      return;
+    if (this.#descriptor !== undefined) {
+      this.#spill();
+      const buffer = Buffer.alloc(pieceSize);
+      for (let at = 0, length = 0; ; at += length) {
+        length = readSync(this.#descriptor, buffer, 0, buffer.length, at);
+        if (length === 0) return;
+        yield buffer.subarray(0, length);
+      }
     }
-    this.#spill();
-    const buffer = Buffer.alloc(pieceSize);
-    for (let at = 0, length = 0; ; at += length) {
-      length = readSync(this.#descriptor, buffer, 0, buffer.length, at);
-      if (length === 0) return;
-      yield buffer.subarray(0, length);
-    }
+    if (this.#size > 0) yield this.#joined();
   }
 
   close(): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
     this.#pieces = [];
+    this.#size = 0;
     this.#descriptor = undefined;
     this.#folder = undefined;
   }
@@ -46,8 +46,8 @@ export class Spool {
   #spill(): void {
     try {
       this.#descriptor ??= this.#open();
-      for (const piece of this.#pieces)
-        writeAll(this.#descriptor, typeof piece === 'string' ? Buffer.from(piece) : piece);
+      const bytes = this.#joined();
+      for (let done = 0; done < bytes.length; ) done += writeSync(this.#descriptor, bytes, done);
     } catch (error) {
       throw new Failure(`cannot write a temporary file in ${tmpdir()}: ${causeOf(error)}; TMPDIR names another folder`);
     }
@@ -55,12 +55,15 @@ export class Spool {
     this.#size = 0;
   }
 
+  /** One piece out of many: a system call for each would cost more than the bytes. */
+  #joined(): Uint8Array {
+    const texts = this.#pieces.filter((piece) => typeof piece === 'string');
+    if (texts.length === this.#pieces.length) return Buffer.from(texts.join(''));
+    return Buffer.concat(this.#pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
+  }
+
   #open(): number {
     this.#folder = mkdtempSync(join(tmpdir(), 'signet-'));
     return openSync(join(this.#folder, 'spool'), 'wx+', 0o600);
   }
-}
-
-function writeAll(descriptor: number, bytes: Uint8Array): void {
-  for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done);
 }

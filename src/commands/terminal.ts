@@ -4,7 +4,7 @@ import { causeOf, codeOf, Failure } from './failure.js';
 
 /** Where a command writes. Passed in, so that tests see what a person would see. */
 export interface Terminal {
-  readonly out: (text: string) => void;
+  readonly out: (text: string | Uint8Array) => void;
   readonly err: (text: string) => void;
   readonly isColoured: boolean;
   readonly showsProgress: boolean;
@@ -25,8 +25,8 @@ export function processTerminal(): Terminal {
   };
 }
 
-function write(descriptor: number, text: string): void {
-  const bytes = Buffer.from(text);
+function write(descriptor: number, text: string | Uint8Array): void {
+  const bytes = typeof text === 'string' ? Buffer.from(text) : text;
   for (let done = 0; done < bytes.length; ) {
     try {
       done += writeSync(descriptor, bytes, done);

@@ -1,10 +1,10 @@
 import { bareNamespace, type Namespace } from '../inject/decide/opt-in.js';
 import { inject, type Verdict } from '../inject/inject.js';
 import type { Mesh } from '../inject/mesh.js';
-import { containers } from '../inject/names.js';
+import { containers, statusKey } from '../inject/names.js';
 import type { Origin } from '../inject/origin.js';
 import { hasRecord, uninject } from '../inject/uninject.js';
-import { examine, flawOf, type TemplateRow } from '../inject/workload.js';
+import { examine, flawOf, isList, type TemplateRow } from '../inject/workload.js';
 import { entryOf, isArray, isObject, type JsonObject, objectAt, textAt } from '../json.js';
 import { applyEdits } from '../manifest/edits.js';
 import { insertionEdits, keptText } from '../manifest/insert.js';
@@ -46,9 +46,11 @@ interface Found {
 /** Injects one document; what was injected before is taken out first, so that it comes up to date. */
 export function injectDocument(chunk: Chunk, file: string, setting: Setting): Injected {
   const original = parseManifest(chunk.text, file, chunk.firstLine);
-  const stale = objectsIn(original, setting.templates).filter(({ object }) => isStale(object, setting));
+  const found = objectsIn(original);
+  const mayBeStale = chunk.text.includes(statusKey) || !setting.origin.needsOptIn;
+  const stale = mayBeStale ? found.filter(({ object }) => isStale(object, setting)) : [];
   const manifest = stale.length === 0 ? original : without(original, stale, setting.templates);
-  const judged = objectsIn(manifest, setting.templates).map((found) => judge(manifest, found, setting));
+  const judged = (stale.length === 0 ? found : objectsIn(manifest)).map((one) => judge(manifest, one, setting));
   const edits = judged.flatMap(({ path, verdict }) => {
     if (verdict.additions.length === 0) return [];
     const template = verdict.subject.is === 'workload' ? verdict.subject.workload.path : [];
@@ -68,9 +70,7 @@ export function uninjectDocument(
   templates: readonly TemplateRow[],
 ): { readonly text: string; readonly changed: readonly Found[] } {
   const manifest = parseManifest(chunk.text, file, chunk.firstLine);
-  const changed = objectsIn(manifest, templates).filter(
-    ({ object }) => uninject(object, templates).removals.length > 0,
-  );
+  const changed = objectsIn(manifest).filter(({ object }) => uninject(object, templates).removals.length > 0);
   return { text: changed.length === 0 ? chunk.text : without(manifest, changed, templates).text, changed };
 }
 
@@ -103,29 +103,23 @@ function isStale(object: JsonObject, { origin, templates }: Setting): boolean {
 }
 
 /** The Kubernetes objects of a document: itself, or the items of a list, however deep. */
-function objectsIn(manifest: Manifest, templates: readonly TemplateRow[]): readonly Found[] {
+function objectsIn(manifest: Manifest): readonly Found[] {
   const { json } = manifest;
   if (json === null) return [];
   if (!isObject(json)) throw errorAt(manifest, [], 'expected a Kubernetes object, which is a map');
-  return itemsOf(manifest, [], json, templates);
+  return itemsOf(manifest, [], json);
 }
 
-function itemsOf(
-  manifest: Manifest,
-  path: readonly string[],
-  object: JsonObject,
-  templates: readonly TemplateRow[],
-): readonly Found[] {
+function itemsOf(manifest: Manifest, path: readonly string[], object: JsonObject): readonly Found[] {
   if (textAt(object, 'kind') === undefined) {
     if (Object.keys(object).length === 0) return [];
     throw errorAt(manifest, path, 'this is no Kubernetes object: it has no kind');
   }
-  const subject = examine(object, templates);
-  if (subject.is !== 'list') return [{ path, object }];
+  if (!isList(object)) return [{ path, object }];
   const items = object.items ?? [];
   if (!isArray(items)) throw errorAt(manifest, [...path, 'items'], 'the items of a list must be a list');
   return items.flatMap((item, index) =>
-    isObject(item) ? itemsOf(manifest, [...path, 'items', String(index)], item, templates) : [],
+    isObject(item) ? itemsOf(manifest, [...path, 'items', String(index)], item) : [],
   );
 }
 
@@ -152,7 +146,7 @@ export function nameOf({ subject }: Verdict): string {
 /** Remembers the Namespace objects of a document, for the workloads of this document and all others. */
 export function collectNamespaces(chunk: Chunk, file: string, into: Map<string, Namespace>): void {
   const manifest = parseManifest(chunk.text, file, chunk.firstLine);
-  for (const { object } of objectsIn(manifest, [])) {
+  for (const { object } of objectsIn(manifest)) {
     const name = entryOf(objectAt(object, 'metadata'), 'name');
     if (textAt(object, 'kind')?.toLowerCase() !== 'namespace' || name === undefined) continue;
     const metadata = objectAt(object, 'metadata');

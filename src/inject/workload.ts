@@ -69,7 +69,7 @@ export interface Owner {
 export function examine(object: JsonObject, extra: readonly TemplateRow[] = []): Subject {
   const kind = textAt(object, 'kind') ?? '';
   const name = nameOf(objectAt(object, 'metadata'));
-  if (kind === 'List' || (kind.endsWith('List') && isArray(at(object, 'items')))) return { is: 'list', kind, name };
+  if (isList(object)) return { is: 'list', kind, name };
   const group = groupOf(textAt(object, 'apiVersion') ?? '');
   const same = (row: TemplateRow) =>
     row.kind.toLowerCase() === kind.toLowerCase() && (row.group === undefined || row.group === group);
@@ -78,6 +78,12 @@ export function examine(object: JsonObject, extra: readonly TemplateRow[] = []):
   if (row && isObject(template)) return { is: 'workload', workload: workloadOf(object, kind, name, row, template) };
   const lower = kind.toLowerCase();
   return { is: lower === 'service' || lower === 'namespace' ? lower : 'other', kind, name };
+}
+
+/** `kind: List`, and the typed lists that the API server gives (`PodList`). */
+export function isList(object: JsonObject): boolean {
+  const kind = textAt(object, 'kind') ?? '';
+  return kind === 'List' || (kind.endsWith('List') && isArray(at(object, 'items')));
 }
 
 function workloadOf(object: JsonObject, kind: string, name: string, row: TemplateRow, template: JsonObject): Workload {

@@ -1,51 +1,35 @@
-import { isMap, type YAMLMap, type YAMLSeq } from 'yaml';
 import { lineStart } from './edits.js';
 import type { FlowStyle } from './emit.js';
-import { isNode, startOf } from './parse.js';
+import type { ListNode, MapNode } from './node.js';
 import { columnOf, type Style } from './style.js';
 
-/** How a flow collection is written, and the column at which its items stand (or would stand). */
-export function flowStyleOf(
-  text: string,
-  node: YAMLMap | YAMLSeq,
-  style: Style,
-): FlowStyle & { readonly indent: number } {
-  const open = startOf(node);
-  const first: unknown = isMap(node) ? node.items[0]?.key : node.items[0];
-  const line = indentOfLine(text, open);
-  if (!isNode(first)) return { eol: style.eol, ...emptyStyle(text, line) };
-  const start = startOf(first);
-  const spread = text.slice(open, start).includes('\n');
-  const column = columnOf(text, start);
-  return {
-    eol: style.eol,
-    step: spread ? Math.max(1, column - line) : undefined,
-    blank: blankIn(text, node),
-    indent: spread ? column : 0,
-  };
+/** How a flow collection is written, and the column at which its items stand or would stand. */
+export interface Flow extends FlowStyle {
+  readonly indent: number;
+}
+
+/** Reads the style of a flow collection off its first item. */
+export function flowOf(text: string, node: MapNode | ListNode, { eol }: Style): Flow {
+  const line = indentOfLine(text, node.start);
+  const first = node.kind === 'map' ? node.pairs[0]?.key : node.items[0];
+  if (first === undefined) return { eol, ...flowOfEmpty(text, line) };
+  const spread = text.slice(node.start, first.start).includes('\n');
+  const column = columnOf(text, first.start);
+  const step = spread ? Math.max(1, column - line) : undefined;
+  return { eol, step, blank: isMinified(text) ? '' : ' ', indent: spread ? column : 0 };
 }
 
 /** An empty collection shows no style of its own; in a document that is JSON over several lines it takes that one's. */
-function emptyStyle(
-  text: string,
-  line: number,
-): { readonly step: number | undefined; readonly blank: '' | ' '; readonly indent: number } {
-  const lead = /^\s*[[{](\r?\n)([ \t]+)/.exec(text);
-  const step = lead?.[2]?.length;
-  const minified = /^\s*[[{]"(?:[^"\\]|\\.)*":\S/.test(text);
-  return { step, blank: minified ? '' : ' ', indent: step === undefined ? 0 : line + step };
+function flowOfEmpty(text: string, line: number): Omit<Flow, 'eol'> {
+  const step = /^\s*[[{]\r?\n([ \t]+)/.exec(text)?.[1]?.length;
+  return { step, blank: isMinified(text) ? '' : ' ', indent: step === undefined ? 0 : line + step };
 }
 
-/** Minified JSON has no blank after the colon; YAML needs one unless the key is quoted. */
-function blankIn(text: string, node: YAMLMap | YAMLSeq): '' | ' ' {
-  const sample = text.slice(startOf(node), node.range?.[1]);
-  return /"(?:[^"\\]|\\.)*":\S/.test(sample.slice(0, 2000)) ||
-    (!/[:,]\s/.test(sample.slice(0, 2000)) && /^\s*[[{]"[^"]*":\S/.test(text))
-    ? ''
-    : ' ';
+/** JSON without a blank after its first colon; in YAML a blank is needed unless the key is quoted. */
+function isMinified(text: string): boolean {
+  return /^\s*[[{]+\s*"(?:[^"\\]|\\.)*":\S/.test(text);
 }
 
 function indentOfLine(text: string, offset: number): number {
-  const start = lineStart(text, offset);
-  return /^ */.exec(text.slice(start, offset))?.[0].length ?? 0;
+  return /^ */.exec(text.slice(lineStart(text, offset), offset))?.[0].length ?? 0;
 }

@@ -16,6 +16,8 @@ export class TooLargeError extends Error {
   }
 }
 
+const marker = /^(?:---|\.\.\.)(?=[ \t\r]|$)/gm;
+
 /**
  * Cuts a stream of text into documents, piece by piece, so that no more than one document is held at a time. `---` at
  * the start of a line always begins a document and `...` always ends one, even inside of quotes; before the first line
@@ -23,12 +25,10 @@ export class TooLargeError extends Error {
  */
 export class Splitter {
   readonly #limit: number;
+  /** Text of the document that is not complete yet; a marker counts only once its line is. */
   #rest = '';
-  #lines: string[] = [];
-  #size = 0;
-  #line = 0;
+  #searched = 0;
   #firstLine = 0;
-  #begun = false;
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -36,43 +36,47 @@ export class Splitter {
 
   /** Takes a piece of text, gives the documents that it completes. */
   *push(piece: string): Generator<Chunk> {
-    const text = this.#rest + piece;
-    let start = 0;
-    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
-      yield* this.#take(text.slice(start, end + 1));
-      start = end + 1;
-    }
-    this.#rest = text.slice(start);
-    if (this.#size + this.#rest.length > this.#limit) throw new TooLargeError(this.#firstLine);
+    this.#rest += piece;
+    yield* this.#complete();
+    if (this.#rest.length > this.#limit) throw new TooLargeError(this.#firstLine);
   }
 
   /** Gives what is left at the end of the stream. */
   *end(): Generator<Chunk> {
-    if (this.#rest !== '') yield* this.#take(this.#rest);
-    if (this.#size > 0) yield this.#finish();
+    yield* this.#complete(true);
+    if (this.#rest !== '') yield this.#chunk(this.#rest);
   }
 
-  *#take(raw: string): Generator<Chunk> {
-    // A byte order mark may stand before the very first marker.
-    const line = this.#line === 0 && raw.startsWith('\ufeff') ? raw.slice(1) : raw;
-    const mark = line.charCodeAt(0);
-    const starts = mark === 45 && /^---(?:\s|$)/.test(line);
-    const ends = mark === 46 && /^\.\.\.(?:\s|$)/.test(line);
-    if (starts && this.#begun) yield this.#finish();
-    if (!this.#begun) this.#begun = starts || !(mark === 35 || mark === 37 || /^\s*(#.*)?$/.test(line));
-    this.#lines.push(raw);
-    this.#size += raw.length;
-    this.#line++;
-    if (this.#size > this.#limit) throw new TooLargeError(this.#firstLine);
-    if (ends) yield this.#finish();
+  *#complete(isLast = false): Generator<Chunk> {
+    let text = this.#rest;
+    let from = 0;
+    marker.lastIndex = this.#searched;
+    for (let match = marker.exec(text); match !== null; match = marker.exec(text)) {
+      const at = match.index;
+      const ends = match[0] === '...';
+      const lineEnd = text.indexOf('\n', at) + 1 || (isLast ? text.length : 0);
+      if (lineEnd === 0) break;
+      if (!ends && !hasContent(text.slice(from, at))) continue;
+      const to = ends ? lineEnd : at;
+      yield this.#chunk(text.slice(from, to));
+      from = to;
+      marker.lastIndex = ends ? to : lineEnd;
+    }
+    text = text.slice(from);
+    this.#rest = text;
+    // A marker that is cut off at the end of the piece must be looked at again.
+    this.#searched = text.lastIndexOf('\n') + 1;
   }
 
-  #finish(): Chunk {
-    const chunk = { text: this.#lines.join(''), firstLine: this.#firstLine };
-    this.#lines = [];
-    this.#size = 0;
-    this.#firstLine = this.#line;
-    this.#begun = false;
+  #chunk(text: string): Chunk {
+    if (text.length > this.#limit) throw new TooLargeError(this.#firstLine);
+    const chunk = { text, firstLine: this.#firstLine };
+    for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) this.#firstLine++;
     return chunk;
   }
+}
+
+/** True once there is a marker, or a line that is neither blank nor comment nor directive. */
+function hasContent(text: string): boolean {
+  return /^(?![ \t]*(?:#|\r?$)|%)[^\n]/m.test(text.startsWith('\ufeff') ? text.slice(1) : text);
 }

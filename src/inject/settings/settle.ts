@@ -63,17 +63,27 @@ export function settle(
     const on = entryOf(workload.annotations, names.injectKey) === undefined ? 'namespace' : 'workload';
     applied.push({ change: change('proxy.isIngress', true), annotation: names.injectKey, on });
   }
-  for (const row of annotations) readRow(task, row, added, applied, problems);
+  for (const row of rowsFor(workload.annotations, added)) readRow(task, row, added, applied, problems);
   readTraceLabels(task, applied);
   readAdditionalEnv(task, applied, problems);
   return { values: mesh.changed(applied.map((one) => one.change)), applied, problems, added };
 }
 
+const rowOf: ReadonlyMap<string, AnnotationRow> = new Map(annotations.map((row) => [row.key, row]));
+const position: ReadonlyMap<AnnotationRow, number> = new Map(annotations.map((row, index) => [row, index]));
+const isInherited: ReadonlySet<string> = new Set(inheritedKeys);
+
+/** The rows that there is something to read for, in the order of the table; most Pods have two or three annotations. */
+function rowsFor(own: JsonObject, added: ReadonlyMap<string, string>): readonly AnnotationRow[] {
+  const rows = [...Object.keys(own), ...added.keys()].map((key) => rowOf.get(key)).filter((row) => row !== undefined);
+  return rows.sort((a, b) => (position.get(a) ?? 0) - (position.get(b) ?? 0));
+}
+
 /** What the Pod gets from its namespace: every inherited key that it does not carry itself, an empty one included. */
 function inherit({ mesh, workload, namespaceAnnotations, origin }: Task): Map<string, string> {
   const added = new Map<string, string>();
-  for (const key of inheritedKeys) {
-    const value = entryOf(namespaceAnnotations, key);
+  for (const key of Object.keys(namespaceAnnotations)) {
+    const value = isInherited.has(key) ? entryOf(namespaceAnnotations, key) : undefined;
     if (value !== undefined && entryOf(workload.annotations, key) === undefined) added.set(key, value);
   }
   if (
