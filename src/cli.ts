@@ -1,43 +1,4 @@
-import { mistakeText } from './commands/documents.js';
-import { Failure } from './commands/failure.js';
-import { readFlags } from './commands/flags.js';
-import { overview, verbHelp } from './commands/help.js';
-import { BrokenPipe, processTerminal, type Terminal } from './commands/terminal.js';
-import { verbs } from './commands/verbs.js';
-import { version } from './commands/version.js';
-import { ManifestError } from './manifest/errors.js';
-import { nearest } from './values/nearest.js';
-
-/** Runs one command line and gives its exit code. */
-export async function main(args: readonly string[], terminal: Terminal): Promise<number> {
-  try {
-    return await dispatch(args, terminal);
-  } catch (error) {
-    if (error instanceof BrokenPipe) return 0;
-    if (!(error instanceof Failure) && !(error instanceof ManifestError)) throw error;
-    terminal.err(`${error instanceof Failure ? error.message : mistakeText(error)}\n`);
-    return 2;
-  }
-}
-
-async function dispatch([name = '', ...rest]: readonly string[], terminal: Terminal): Promise<number> {
-  if (name === '--version') return say(terminal, `${version}\n`);
-  if (name === '--help' || name === '-h' || name === 'help') return say(terminal, overview());
-  const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined;
-  if (verb === undefined) throw new Failure(name === '' ? overview().trimEnd() : unknownVerb(name));
-  const given = readFlags(rest, [...verb.flags, 'help']);
-  if (given.has('help')) return say(terminal, verbHelp(verb));
-  return verb.run(given, terminal);
-}
-
-function say(terminal: Terminal, text: string): number {
-  terminal.out(text);
-  return 0;
-}
-
-function unknownVerb(name: string): string {
-  const near = nearest(name, Object.keys(verbs));
-  return `signet has no verb ${JSON.stringify(name)}${near === undefined ? '' : `; did you mean ${near}?`}\nsignet --help lists them`;
-}
+import { main } from './commands/main.js';
+import { processTerminal } from './commands/terminal.js';
 
 process.exitCode = await main(process.argv.slice(2), processTerminal());

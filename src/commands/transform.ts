@@ -68,10 +68,17 @@ export function uninjectDocument(
   chunk: Chunk,
   file: string,
   templates: readonly TemplateRow[],
-): { readonly text: string; readonly changed: readonly Found[] } {
+  recordsOnly: boolean,
+): { readonly text: string; readonly changed: number } {
   const manifest = parseManifest(chunk.text, file, chunk.firstLine);
-  const changed = objectsIn(manifest).filter(({ object }) => uninject(object, templates).removals.length > 0);
-  return { text: changed.length === 0 ? chunk.text : without(manifest, changed, templates).text, changed };
+  const changed = objectsIn(manifest).filter(({ object }) => uninject(object, templates, recordsOnly).removals.length > 0);
+  return { text: changed.length === 0 ? chunk.text : without(manifest, changed, templates).text, changed: changed.length };
+}
+
+/** True of a document in which signet has left a record. */
+export function hasRecords(chunk: Chunk, file: string, templates: readonly TemplateRow[]): boolean {
+  if (!chunk.text.includes(statusKey)) return false;
+  return objectsIn(parseManifest(chunk.text, file, chunk.firstLine)).some(({ object }) => hasRecord(object, templates));
 }
 
 function without(manifest: Manifest, objects: readonly Found[], templates: readonly TemplateRow[]): Manifest {

@@ -4,7 +4,7 @@ import { openInputs } from './input.js';
 import { formatFrom, Output } from './output.js';
 import { templateRow } from './setting.js';
 import type { Terminal } from './terminal.js';
-import { uninjectDocument } from './transform.js';
+import { hasRecords, uninjectDocument } from './transform.js';
 
 /** Takes everything injected out of manifests again. */
 export async function run(given: Given, terminal: Terminal): Promise<number> {
@@ -12,10 +12,14 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
   const output = new Output(formatFrom(given));
   const inputs = await openInputs(given.files);
   let changed = 0;
+  let recordsOnly = false;
   try {
+    eachDocument(inputs, terminal, (chunk, input) => {
+      recordsOnly ||= hasRecords(chunk, input.name, templates);
+    });
     eachDocument(inputs, terminal, (chunk, input, isFirst) => {
-      const result = uninjectDocument(chunk, input.name, templates);
-      changed += result.changed.length;
+      const result = uninjectDocument(chunk, input.name, templates, recordsOnly);
+      changed += result.changed;
       output.add(result.text, isFirst);
     });
     output.flush(terminal);

@@ -1,14 +1,13 @@
-import { entryOf, type JsonObject, objectAt, textAt } from '../json.js';
+import { type JsonObject, textAt } from '../json.js';
 import { type Addition, addMetadata, addParts, Collector, type Kept, keptAsJson } from './additions.js';
 import { build } from './build/build.js';
 import { podFacts } from './build/pod-facts.js';
-import { type Decision, decide, otherReasons, type ReasonCode } from './decide/decide.js';
+import { decide, otherReasons, type ReasonCode } from './decide/decide.js';
 import { askedBy, type Namespace, type OptIn, optInOf } from './decide/opt-in.js';
 import type { Outcome, Rule } from './decide/rules.js';
 import type { Mesh } from './mesh.js';
 import { metadataFor } from './metadata.js';
-import * as names from './names.js';
-import { opaquePortsNote } from './opaque-note.js';
+import { notesOnNamespace, notesOnService, notesOnSkipped } from './notes.js';
 import type { Origin } from './origin.js';
 import { type Problem, type Settings, settle } from './settings/settle.js';
 import { examine, type Subject, type TemplateRow, type Workload } from './workload.js';
@@ -57,7 +56,7 @@ function injectWorkload(mesh: Mesh, request: Request, workload: Workload): Verdi
     return { ...common, ...decision, settings: undefined, additions: [], warnings: [] };
 
   if (decision.outcome === 'skip') {
-    const additions = isUntouched(decision) ? [] : opaquePortsNote(mesh, request, common.subject);
+    const additions = notesOnSkipped(mesh, request, workload, decision, common.askedBy !== undefined);
     return { ...common, ...decision, settings: undefined, additions, warnings: [] };
   }
 
@@ -84,8 +83,7 @@ function injectWorkload(mesh: Mesh, request: Request, workload: Workload): Verdi
 /** Services are told their opaque ports, a Namespace may be opted in; nothing else is touched. */
 function noteOnly(mesh: Mesh, request: Request, subject: Exclude<Subject, { is: 'workload' }>): Verdict {
   const none = { namespace: '', workload: '' };
-  const additions =
-    subject.is === 'namespace' ? namespaceOptIn(mesh, request) : opaquePortsNote(mesh, request, subject);
+  const additions = otherNotes(mesh, request, subject);
   return {
     subject,
     outcome: 'skip',
@@ -101,25 +99,9 @@ function noteOnly(mesh: Mesh, request: Request, subject: Exclude<Subject, { is: 
   };
 }
 
-/** `linkerd inject` opts in every Namespace it meets; one that has said something already is left as it is. */
-function namespaceOptIn(mesh: Mesh, { object, origin, kept }: Request): readonly Addition[] {
-  const said = entryOf(objectAt(objectAt(object, 'metadata'), 'annotations'), names.injectKey);
-  if (!origin.optsNamespacesIn || said !== undefined) return [];
-  const collector = new Collector(object, [], kept ?? keptAsJson);
-  addMetadata(collector, [[names.injectKey, 'enabled']], []);
-  if (mesh.values.signet.record) collector.record();
-  return collector.additions;
-}
-
-/** Some skipped Pods do not even get a note: the API server would not have sent them, or nothing may be changed. */
-function isUntouched({ reason }: Decision): boolean {
-  return [
-    'namespace_excluded',
-    'admission_webhooks_disabled',
-    'control_plane_component',
-    'mirror_pod',
-    'audit_mode',
-  ].includes(reason);
+function otherNotes(mesh: Mesh, request: Request, subject: Subject): readonly Addition[] {
+  if (subject.is === 'namespace') return notesOnNamespace(mesh, request);
+  return subject.is === 'service' ? notesOnService(mesh, request, subject) : [];
 }
 
 function refusal(problem: Problem): Pick<Verdict, 'outcome' | 'reason' | 'message' | 'advice'> {

@@ -16,6 +16,7 @@ export const traceAttributePrefix = 'resource.opentelemetry.io/';
 export const mirrorPod = 'kubernetes.io/config.mirror';
 
 export const statusKey = 'signet.dev/status';
+export const skippedKey = 'signet.dev/skipped';
 export const modeKey = 'signet.dev/mode';
 
 export const containers = {

@@ -12,6 +12,8 @@ export interface Origin {
   readonly inheritsFromNamespace: boolean;
   /** Note on the Pod, and on Services, which of the default opaque ports it has. */
   readonly notesOpaquePorts: boolean;
+  /** Note on a Pod that asked for injection why it is not injected. */
+  readonly notesSkips: boolean;
   /** Let `linkerd.io/inject: ingress` switch to ingress mode; `linkerd inject` strips it before it is read. */
   readonly readsIngress: boolean;
   /** Where `proxy-additional-env` is looked for: on the Pod template, or on the object that holds it. */
@@ -31,6 +33,7 @@ export const origins: { readonly [name in Origin['name']]: Origin } = {
     honoursExclusions: true,
     inheritsFromNamespace: true,
     notesOpaquePorts: true,
+    notesSkips: true,
     readsIngress: true,
     additionalEnvOn: 'template',
     ownerLabels: ['daemonset', 'deployment', 'replicaset', 'replicationcontroller', 'statefulset'],
@@ -43,6 +46,7 @@ export const origins: { readonly [name in Origin['name']]: Origin } = {
     honoursExclusions: false,
     inheritsFromNamespace: false,
     notesOpaquePorts: false,
+    notesSkips: false,
     readsIngress: false,
     additionalEnvOn: 'object',
     ownerLabels: ['cronjob', 'daemonset', 'deployment', 'job', 'replicaset', 'replicationcontroller', 'statefulset'],

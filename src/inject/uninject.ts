@@ -28,13 +28,17 @@ export interface Uninjection {
 
 const nothing: Uninjection = { removals: [], restored: [], found: false, exact: false };
 
-/** Finds out what injection has added: by our own record where there is one, else by Linkerd's rules. */
-export function uninject(object: JsonObject, templates: readonly TemplateRow[] = []): Uninjection {
+/**
+ * Finds out what injection has added: by our own record where there is one, else by Linkerd's rules. `recordsOnly` is for
+ * a stream that signet has made: there an object without a record was not injected, and what it says is its author's.
+ */
+export function uninject(object: JsonObject, templates: readonly TemplateRow[] = [], recordsOnly = false): Uninjection {
   const subject = examine(object, templates);
   if (subject.is === 'other' || subject.is === 'list') return nothing;
   const root = subject.is === 'workload' ? subject.workload.path : [];
   const status = statusAt(object, root);
   if (status !== undefined) return byRecord(object, root, status);
+  if (recordsOnly) return nothing;
   const holders = root.length === 0 ? [[]] : [root, []];
   return byRules(object, subject.is === 'workload' ? root : undefined, holders);
 }

@@ -7,7 +7,7 @@ const written = new WeakMap<object, Map<string, string>>();
 
 /** Writes `key: value` as lines of block YAML, each with its line end. */
 export function blockEntry(key: string, value: Json, indent: number, style: Style): string {
-  return `${pad(indent)}${writeScalar(key, false)}:${blockValue(value, indent, style)}`;
+  return `${pad(indent)}${writeScalar(key)}:${blockValue(value, indent, style)}`;
 }
 
 /** Writes `- value` as lines of block YAML; the same object at the same place is written once. */
@@ -52,7 +52,7 @@ function blockValue(value: Json, indent: number, style: Style): string {
       ? ` []${eol}`
       : `${eol}${value.map((one) => blockItem(one, indent + style.dash, style)).join('')}`;
   if (typeof value !== 'string') return ` ${value}${eol}`;
-  return isLiteral(value) ? literal(value, indent + style.step, eol) : ` ${writeScalar(value, false)}${eol}`;
+  return isLiteral(value) ? literal(value, indent + style.step, eol) : ` ${writeScalar(value)}${eol}`;
 }
 
 /** Text of several lines that a literal block (`|`) holds exactly: it ends in one line end and has no odd white space. */

@@ -34,26 +34,31 @@ function finite(number: number): number | undefined {
 }
 
 /** Text that one reader or another takes for something else: YAML 1.1 knows dates and base-60 numbers. */
-const misread =
-  /^(\d{4}-\d\d?-\d\d?.*|[-+]?\d[\d_]*(:[0-5]?\d)+(\.[\d_]*)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)|<<|=)$/;
+const misread = new RegExp(
+  [
+    /^\d{4}-\d\d?-\d\d?/, // date
+    /^[-+]?\d[\d_]*(:[0-5]?\d)+(\.[\d_]*)?$/, // base 60
+    /^[-+]?[\d_]*\.?[\d_]*(e[-+]?\d+)?$/, // float, with every digit optional
+    /^[-+]?\.(inf|nan)$/i,
+    /^(<<|=)$/,
+  ]
+    .map((one) => one.source)
+    .join('|'),
+  'i',
+);
 
 /** Characters that need no quotes anywhere in a plain scalar of a block; brackets only once it has begun. */
-const plainText = /^(?:[A-Za-z0-9_./$%@+~(^]|-(?=[^\s]))(?:[\w./$%@+~()^;=?*|<>!&,{}[\]-]|:(?=\S)| (?=[^\s#]))*$/;
+const plainText = /^(?:[A-Za-z0-9_./$+~(^]|-(?=[^\s]))(?:[\w./$%@+~()^;=?*|<>!&,{}[\]-]|:(?=\S)| (?=[^\s#]))*$/;
 
-/** Writes a string so that every YAML reader gets the same string back; `inline` is for the inside of a flow collection. */
-export function writeScalar(value: string, inline: boolean): string {
-  if (
-    !inline &&
-    value.length < 1024 &&
-    plainText.test(value) &&
-    !/:$|: | #|[:]$/.test(value) &&
-    readPlain(value) === value &&
-    !misread.test(value)
-  )
-    return value;
-  if (!inline && /["\\]/.test(value) && /^[\x20-\x7e\u00a1-\ud7ff]*$/.test(value))
-    return `'${value.replaceAll("'", "''")}'`;
-  return writeQuoted(value);
+/** Writes a string so that every YAML reader gets the same string back. */
+export function writeScalar(value: string): string {
+  if (isPlain(value)) return value;
+  const readsBetterInSingleQuotes = /["\\]/.test(value) && /^[\x20-\x7e\u00a1-\ud7ff]*$/.test(value);
+  return readsBetterInSingleQuotes ? `'${value.replaceAll("'", "''")}'` : writeQuoted(value);
+}
+
+function isPlain(value: string): boolean {
+  return value.length < 1024 && plainText.test(value) && !misread.test(value) && readPlain(value) === value;
 }
 
 /** JSON's string is YAML's too, once the characters are escaped that YAML does not allow bare. */

@@ -180,7 +180,7 @@ class Simple {
   #endLine(): void {
     restOfLine.lastIndex = this.#at;
     if (!restOfLine.test(this.#text)) throw notSimple;
-    this.#at = restOfLine.lastIndex + 1;
+    this.#at = Math.min(restOfLine.lastIndex + 1, this.#text.length);
   }
 
   #flow(): Node {

@@ -9,7 +9,7 @@ const style = { eol: '\n', step: 2, dash: 0 };
 export function writeYaml(value: Json): string {
   if (isObject(value) && Object.keys(value).length > 0) return blockMap(value, 0, style);
   if (isArray(value) && value.length > 0) return value.map((one) => blockItem(one, 0, style)).join('');
-  return typeof value === 'string' ? `${writeScalar(value, false)}\n` : `${JSON.stringify(value)}\n`;
+  return typeof value === 'string' ? `${writeScalar(value)}\n` : `${JSON.stringify(value)}\n`;
 }
 
 /** Writes a value as indented JSON. */

@@ -223,6 +223,10 @@ export const table = group({
         }),
       }),
     }),
+    noteSkipped: flag(
+      true,
+      'write the annotation `signet.dev/skipped` with the reason on a Pod that asked for injection and is skipped',
+    ),
     onInvalidAnnotation: choice(
       ['warn', 'deny', 'linkerd'],
       'warn',

@@ -14,6 +14,7 @@ export const presets: { readonly [name in 'signet' | 'linkerd']: JsonObject } = 
       debugContainer: { securityContext: null },
       excludedNamespaces: ['kube-system', 'cert-manager'],
       identity: { keys: { sizeLimit: '' }, readOnlyMounts: false },
+      noteSkipped: false,
       onInvalidAnnotation: 'linkerd',
       onNameClash: 'skip',
       record: false,
