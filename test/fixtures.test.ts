@@ -34,8 +34,10 @@ for (const name of readdirSync(folder).sort()) {
 }
 
 function saysWhatItShould(t: Test, expected: JsonObject, ran: Ran): void {
-  for (const piece of listAt(expected, 'out')) t.ok(ran.out.includes(String(piece)), `standard output has ${piece}`, { found: ran.out.slice(0, 4000) });
-  for (const piece of listAt(expected, 'err')) t.ok(ran.err.includes(String(piece)), `standard error has ${piece}`, { found: ran.err });
+  for (const piece of listAt(expected, 'out'))
+    t.ok(ran.out.includes(String(piece)), `standard output has ${piece}`, { found: ran.out.slice(0, 4000) });
+  for (const piece of listAt(expected, 'err'))
+    t.ok(ran.err.includes(String(piece)), `standard error has ${piece}`, { found: ran.err });
   if (ran.code === 2 || at(expected, 'silent') === true) t.equal(ran.out, '', 'nothing is printed');
 }
 
@@ -50,14 +52,16 @@ function holdsWhatItShould(t: Test, expected: JsonObject, ran: Ran): void {
     }
   }
   for (const [index, pointers] of unwanted) {
-    for (const pointer of isArray(pointers) ? pointers : []) t.equal(pick(documents[Number(index)], String(pointer)), undefined, `document ${index} has no ${pointer}`);
+    for (const pointer of isArray(pointers) ? pointers : [])
+      t.equal(pick(documents[Number(index)], String(pointer)), undefined, `document ${index} has no ${pointer}`);
   }
 }
 
 /** Whatever is injected: the Pods are sound, again changes nothing, and taking it out gives back the input. */
 async function keepsItsPromises(t: Test, args: readonly string[], ran: Ran): Promise<void> {
   if (args.includes('-o') || args.includes('--output')) return;
-  for (const document of documentsIn(ran.out)) t.same(templatesIn(document).flatMap(structuralFaults), [], 'the Pods are sound');
+  for (const document of documentsIn(ran.out))
+    t.same(templatesIn(document).flatMap(structuralFaults), [], 'the Pods are sound');
   const files = args.filter((arg) => /^input/.test(arg));
   const [file] = files;
   if (file === undefined || files.length > 1) return;

@@ -24,7 +24,13 @@ const loaded = load([]);
 if ('mistakes' in loaded) throw new Error('the defaults are not valid');
 const mesh = meshOf(loaded.loaded, 'signet test', () => 'checksum');
 const namespace = { name: 'shop', labels: {}, annotations: { 'config.linkerd.io/proxy-log-format': 'json "quoted"' } };
-const setting: Setting = { mesh, origin: origins.webhook, templates: [], namespaces: new Map([['shop', namespace]]), namespace: 'shop' };
+const setting: Setting = {
+  mesh,
+  origin: origins.webhook,
+  templates: [],
+  namespaces: new Map([['shop', namespace]]),
+  namespace: 'shop',
+};
 const runs = { numRuns: Number(process.env.SIGNET_RUNS ?? 300) };
 
 function injected(object: JsonObject): JsonObject {
@@ -44,7 +50,8 @@ t.test('whatever a Pod looks like', async (t) => {
       const again = inject(mesh, { object: result, namespace, origin: origins.webhook });
       if (again.additions.length > 0) throw new Error('injecting twice adds something');
       const back = uninjected(result, uninject(result));
-      if (JSON.stringify(sorted(back)) !== JSON.stringify(sorted(object))) throw new Error(`uninject does not give back the input:\n${JSON.stringify(back)}`);
+      if (JSON.stringify(sorted(back)) !== JSON.stringify(sorted(object)))
+        throw new Error(`uninject does not give back the input:\n${JSON.stringify(back)}`);
     }),
     runs,
   );
@@ -56,14 +63,21 @@ t.test('whatever a file looks like', async (t) => {
     fc.property(workload, dice, (object, roll) => {
       const text = anyYaml(object, roll);
       const manifest = parseManifest(text, 'any.yaml');
-      if (JSON.stringify(sorted(manifest.json)) !== JSON.stringify(sorted(object))) throw new Error(`misread:\n${text}`);
+      if (JSON.stringify(sorted(manifest.json)) !== JSON.stringify(sorted(object)))
+        throw new Error(`misread:\n${text}`);
       const out = injectDocument({ text, firstLine: 0 }, 'any.yaml', setting);
       const { additions } = out.judged[0]?.verdict ?? { additions: [] };
-      const patched = jsonpatch.applyPatch(structuredClone(object), structuredClone(patchOf(additions)) as Operation[], true).newDocument;
+      const patched = jsonpatch.applyPatch(
+        structuredClone(object),
+        structuredClone(patchOf(additions)) as Operation[],
+        true,
+      ).newDocument;
       const written = parseManifest(out.text, 'out.yaml').json;
-      if (JSON.stringify(sorted(written)) !== JSON.stringify(sorted(patched))) throw new Error(`the file is not the patch:\n${out.text}`);
+      if (JSON.stringify(sorted(written)) !== JSON.stringify(sorted(patched)))
+        throw new Error(`the file is not the patch:\n${out.text}`);
       const back = uninjectDocument({ text: out.text, firstLine: 0 }, 'out.yaml', [], true).text;
-      if (back !== text) throw new Error(`not the same bytes:\n${text}\n=== became ===\n${back}\n=== by way of ===\n${out.text}`);
+      if (back !== text)
+        throw new Error(`not the same bytes:\n${text}\n=== became ===\n${back}\n=== by way of ===\n${out.text}`);
       const again = injectDocument({ text: out.text, firstLine: 0 }, 'out.yaml', setting).text;
       if (again !== out.text) throw new Error('injecting again changes the file');
     }),
@@ -90,9 +104,47 @@ t.test('the quick reader reads nothing that the yaml package reads otherwise', a
       }
     };
     if ('fault' in full) throw new Error(`accepted, though ${full.fault.message}:\n${text}`);
-    if (json(quick) !== json(full.root)) throw new Error(`read as ${json(quick)} instead of ${json(full.root)}:\n${text}`);
+    if (json(quick) !== json(full.root))
+      throw new Error(`read as ${json(quick)} instead of ${json(full.root)}:\n${text}`);
   };
-  const mutation = fc.record({ at: fc.nat(), remove: fc.integer({ min: 0, max: 3 }), insert: fc.constantFrom('', ' ', '\n', ':', ': ', '-', '- ', '#', ' #', '"', "'", '{', '}', '[', ']', ',', '&a', '*a', '!', '|', '>', '%', '\t', '\r\n', '  ', 'a', '---', '...', '?', '0', '~', '=') });
+  const mutation = fc.record({
+    at: fc.nat(),
+    remove: fc.integer({ min: 0, max: 3 }),
+    insert: fc.constantFrom(
+      '',
+      ' ',
+      '\n',
+      ':',
+      ': ',
+      '-',
+      '- ',
+      '#',
+      ' #',
+      '"',
+      "'",
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      '&a',
+      '*a',
+      '!',
+      '|',
+      '>',
+      '%',
+      '\t',
+      '\r\n',
+      '  ',
+      'a',
+      '---',
+      '...',
+      '?',
+      '0',
+      '~',
+      '=',
+    ),
+  });
   fc.assert(
     fc.property(workload, dice, fc.array(mutation, { maxLength: 4 }), (object, roll, mutations) => {
       let text = anyYaml(object, roll);
@@ -110,13 +162,29 @@ t.test('the quick reader reads nothing that the yaml package reads otherwise', a
 });
 
 t.test('text is written so that every reader of YAML gets it back', async (t) => {
-  const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.stringMatching(/^[-+0-9_.:eExoTZ ~<>=|yesnofYESNOF]{0,8}$/), fc.string().map((one) => `${one}\n`));
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.string(),
+    fc.stringMatching(/^[-+0-9_.:eExoTZ ~<>=|yesnofYESNOF]{0,8}$/),
+    fc.string().map((one) => `${one}\n`),
+  );
   fc.assert(
     fc.property(fc.array(fc.tuple(text, text), { maxLength: 4 }), (entries) => {
-      const value: Json = { list: entries.map(([, one]) => one), map: Object.fromEntries(entries.filter(([key]) => key !== '__proto__')) };
+      const value: Json = {
+        list: entries.map(([, one]) => one),
+        map: Object.fromEntries(entries.filter(([key]) => key !== '__proto__')),
+      };
       const yaml = writeYaml(value);
-      const readers = [() => parse(yaml), () => parse(yaml, { version: '1.1' }), () => parseManifest(yaml, '').json, () => parse(writeJson(value)), () => JSON.parse(writeJson(value))];
-      for (const reader of readers) if (JSON.stringify(sorted(reader())) !== JSON.stringify(sorted(value))) throw new Error(`${JSON.stringify(value)} comes back as ${JSON.stringify(reader())}:\n${yaml}`);
+      const readers = [
+        () => parse(yaml),
+        () => parse(yaml, { version: '1.1' }),
+        () => parseManifest(yaml, '').json,
+        () => parse(writeJson(value)),
+        () => JSON.parse(writeJson(value)),
+      ];
+      for (const reader of readers)
+        if (JSON.stringify(sorted(reader())) !== JSON.stringify(sorted(value)))
+          throw new Error(`${JSON.stringify(value)} comes back as ${JSON.stringify(reader())}:\n${yaml}`);
     }),
     { numRuns: runs.numRuns * 3 },
   );
@@ -124,29 +192,57 @@ t.test('text is written so that every reader of YAML gets it back', async (t) =>
 });
 
 t.test('a stream is cut where the yaml package cuts it, whatever the pieces', async (t) => {
-  const line = fc.constantFrom('---', '--- ', '---x', '...', '# c', '', 'a: 1', '- b', '%YAML 1.2', '  --- no', 'k: |', '  text', '--- {a: 1}');
+  const line = fc.constantFrom(
+    '---',
+    '--- ',
+    '---x',
+    '...',
+    '# c',
+    '',
+    'a: 1',
+    '- b',
+    '%YAML 1.2',
+    '  --- no',
+    'k: |',
+    '  text',
+    '--- {a: 1}',
+  );
   fc.assert(
-    fc.property(fc.array(line, { maxLength: 12 }), fc.constantFrom('\n', '\r\n'), fc.boolean(), fc.array(fc.nat(40), { maxLength: 5 }), (lines, eol, closed, cuts) => {
-      const text = lines.join(eol) + (closed ? eol : '');
-      const splitter = new Splitter(1000);
-      const pieces = [...cuts].sort((a, b) => a - b).reduce<string[]>((done, cut) => {
-        const last = done.pop() ?? '';
-        return [...done, last.slice(0, cut), last.slice(cut)];
-      }, [text]);
-      const chunks = [...pieces.flatMap((piece) => [...splitter.push(piece)]), ...splitter.end()];
-      if (chunks.map((one) => one.text).join('') !== text) throw new Error('not the same text');
-      let before = '';
-      for (const chunk of chunks) {
-        if (before.split('\n').length - 1 !== chunk.firstLine) throw new Error(`line ${chunk.firstLine} is wrong for ${JSON.stringify(chunk.text)}`);
-        before += chunk.text;
-      }
-      const documents = parseAllDocuments(text);
-      const isClean = 'length' in documents && Array.isArray(documents) && documents.every(({ errors }) => errors.length === 0);
-      if (!isClean || /%YAML[^-]*$/.test(text)) return;
-      const theirs = documents.map((one) => one.toJS()).filter((one: unknown) => one !== null);
-      const ours = chunks.map((one) => parse(one.text)).filter((one: unknown) => one !== null);
-      if (JSON.stringify(ours) !== JSON.stringify(theirs)) throw new Error(`${JSON.stringify(ours)} instead of ${JSON.stringify(theirs)} for ${JSON.stringify(text)}`);
-    }),
+    fc.property(
+      fc.array(line, { maxLength: 12 }),
+      fc.constantFrom('\n', '\r\n'),
+      fc.boolean(),
+      fc.array(fc.nat(40), { maxLength: 5 }),
+      (lines, eol, closed, cuts) => {
+        const text = lines.join(eol) + (closed ? eol : '');
+        const splitter = new Splitter(1000);
+        const pieces = [...cuts]
+          .sort((a, b) => a - b)
+          .reduce<string[]>(
+            (done, cut) => {
+              const last = done.pop() ?? '';
+              return [...done, last.slice(0, cut), last.slice(cut)];
+            },
+            [text],
+          );
+        const chunks = [...pieces.flatMap((piece) => [...splitter.push(piece)]), ...splitter.end()];
+        if (chunks.map((one) => one.text).join('') !== text) throw new Error('not the same text');
+        let before = '';
+        for (const chunk of chunks) {
+          if (before.split('\n').length - 1 !== chunk.firstLine)
+            throw new Error(`line ${chunk.firstLine} is wrong for ${JSON.stringify(chunk.text)}`);
+          before += chunk.text;
+        }
+        const documents = parseAllDocuments(text);
+        const isClean =
+          'length' in documents && Array.isArray(documents) && documents.every(({ errors }) => errors.length === 0);
+        if (!isClean || /%YAML[^-]*$/.test(text)) return;
+        const theirs = documents.map((one) => one.toJS()).filter((one: unknown) => one !== null);
+        const ours = chunks.map((one) => parse(one.text)).filter((one: unknown) => one !== null);
+        if (JSON.stringify(ours) !== JSON.stringify(theirs))
+          throw new Error(`${JSON.stringify(ours)} instead of ${JSON.stringify(theirs)} for ${JSON.stringify(text)}`);
+      },
+    ),
     { numRuns: runs.numRuns * 3 },
   );
   t.pass();

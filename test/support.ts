@@ -13,7 +13,10 @@ export interface Ran {
 }
 
 /** Runs a command line as the program would, and catches what it prints. */
-export async function signet(args: readonly string[], look: Partial<Pick<Terminal, 'isColoured' | 'showsProgress'>> = {}): Promise<Ran> {
+export async function signet(
+  args: readonly string[],
+  look: Partial<Pick<Terminal, 'isColoured' | 'showsProgress'>> = {},
+): Promise<Ran> {
   const out: Uint8Array[] = [];
   let err = '';
   const terminal: Terminal = {
@@ -38,7 +41,13 @@ export function documentsIn(text: string): Json[] {
 
 /** Follows a pointer in which `[name]` picks the item of a list by its name. */
 export function pick(json: Json | undefined, pointer: string): Json | undefined {
-  const parts = pointer === '' ? [] : pointer.slice(1).split('/').map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const parts =
+    pointer === ''
+      ? []
+      : pointer
+          .slice(1)
+          .split('/')
+          .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
   return parts.reduce<Json | undefined>((value, part) => {
     const name = /^\[(.*)\]$/.exec(part)?.[1];
     if (name === undefined) return follow(value, [part]);
@@ -59,11 +68,13 @@ export function structuralFaults(template: Json | undefined): string[] {
     const paths = listAt(container, 'volumeMounts').map((mount) => textAt(mount, 'mountPath'));
     faults.push(...repeated(paths, `mount path of ${name}`));
     for (const mount of listAt(container, 'volumeMounts')) {
-      if (!volumes.includes(textAt(mount, 'name'))) faults.push(`container ${name} mounts ${textAt(mount, 'name')}, which is no volume`);
+      if (!volumes.includes(textAt(mount, 'name')))
+        faults.push(`container ${name} mounts ${textAt(mount, 'name')}, which is no volume`);
     }
   }
   for (const [kind, map] of [['label', objectAt(objectAt(template, 'metadata'), 'labels')]] as const) {
-    for (const [key, value] of Object.entries(map)) if (typeof value === 'string' && value.length > 63) faults.push(`${kind} ${key} is too long`);
+    for (const [key, value] of Object.entries(map))
+      if (typeof value === 'string' && value.length > 63) faults.push(`${kind} ${key} is too long`);
   }
   return faults;
 }

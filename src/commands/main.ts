@@ -1,3 +1,5 @@
+import { ManifestError } from '../manifest/errors.js';
+import { nearest } from '../values/nearest.js';
 import { mistakeText } from './documents.js';
 import { Failure } from './failure.js';
 import { readFlags } from './flags.js';
@@ -5,8 +7,6 @@ import { overview, verbHelp } from './help.js';
 import { BrokenPipe, type Terminal } from './terminal.js';
 import { verbs } from './verbs.js';
 import { version } from './version.js';
-import { ManifestError } from '../manifest/errors.js';
-import { nearest } from '../values/nearest.js';
 
 /** Runs one command line and gives its exit code. */
 export async function main(args: readonly string[], terminal: Terminal): Promise<number> {

@@ -9,6 +9,7 @@ import type { Terminal } from './terminal.js';
 /** How documents are written: as they came, or all in one format. */
 export type Format = 'yaml' | 'json' | undefined;
 
+/** Reads `--output`; without it documents stay in the format they came in. */
 export function formatFrom(given: Given): Format {
   const format = given.last('output');
   if (format === undefined || format === 'yaml' || format === 'json') return format;

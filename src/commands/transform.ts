@@ -71,8 +71,13 @@ export function uninjectDocument(
   recordsOnly: boolean,
 ): { readonly text: string; readonly changed: number } {
   const manifest = parseManifest(chunk.text, file, chunk.firstLine);
-  const changed = objectsIn(manifest).filter(({ object }) => uninject(object, templates, recordsOnly).removals.length > 0);
-  return { text: changed.length === 0 ? chunk.text : without(manifest, changed, templates).text, changed: changed.length };
+  const changed = objectsIn(manifest).filter(
+    ({ object }) => uninject(object, templates, recordsOnly).removals.length > 0,
+  );
+  return {
+    text: changed.length === 0 ? chunk.text : without(manifest, changed, templates).text,
+    changed: changed.length,
+  };
 }
 
 /** True of a document in which signet has left a record. */

@@ -53,6 +53,7 @@ function valuesOf(tree: JsonObject): JsonObject {
   return isObject(json) ? json : {};
 }
 
+/** Reads a small text file; what is not UTF-8 is no text. */
 export function readText(file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));

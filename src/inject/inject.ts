@@ -9,7 +9,8 @@ import type { Mesh } from './mesh.js';
 import { metadataFor } from './metadata.js';
 import { notesOnNamespace, notesOnService, notesOnSkipped } from './notes.js';
 import type { Origin } from './origin.js';
-import { type Problem, type Settings, settle } from './settings/settle.js';
+import type { Problem } from './settings/problems.js';
+import { type Settings, settle } from './settings/settle.js';
 import { examine, type Subject, type TemplateRow, type Workload } from './workload.js';
 
 /** What is asked: an object, the namespace it belongs to, and how it came here. */

@@ -8,10 +8,22 @@ import { opaquePortsOfPod, opaquePortsOfService } from './settings/ports.js';
 import type { Subject, Workload } from './workload.js';
 
 /** Reasons for which a Pod does not even get a note: the API server would not have sent it, or nothing may be changed. */
-const untouched: readonly string[] = ['namespace_excluded', 'admission_webhooks_disabled', 'control_plane_component', 'mirror_pod', 'audit_mode'];
+const untouched: readonly string[] = [
+  'namespace_excluded',
+  'admission_webhooks_disabled',
+  'control_plane_component',
+  'mirror_pod',
+  'audit_mode',
+];
 
 /** What a skipped Pod gets: its opaque ports, and, if it asked for injection, the reason why it got none. */
-export function notesOnSkipped(mesh: Mesh, request: Request, workload: Workload, decision: Decision, asked: boolean): readonly Addition[] {
+export function notesOnSkipped(
+  mesh: Mesh,
+  request: Request,
+  workload: Workload,
+  decision: Decision,
+  asked: boolean,
+): readonly Addition[] {
   if (untouched.includes(decision.reason)) return [];
   const notes = opaquePorts(mesh, request, { is: 'workload', workload });
   const wanted = mesh.values.signet.noteSkipped && request.origin.notesSkips && asked;
@@ -27,7 +39,12 @@ export function notesOnService(mesh: Mesh, request: Request, subject: Subject): 
 /** `linkerd inject` opts in every Namespace it meets; one that has said something already is left as it is. */
 export function notesOnNamespace(mesh: Mesh, request: Request): readonly Addition[] {
   const said = entryOf(objectAt(objectAt(request.object, 'metadata'), 'annotations'), names.injectKey);
-  return annotate(mesh, request, [], request.origin.optsNamespacesIn && said === undefined ? [[names.injectKey, 'enabled']] : []);
+  return annotate(
+    mesh,
+    request,
+    [],
+    request.origin.optsNamespacesIn && said === undefined ? [[names.injectKey, 'enabled']] : [],
+  );
 }
 
 /**
@@ -43,10 +60,17 @@ function opaquePorts(mesh: Mesh, { object, namespace, origin }: Request, subject
 
 function defaultsFor(mesh: Mesh, object: JsonObject, subject: Subject): string {
   const defaults = mesh.values.proxy.opaquePorts;
-  return subject.is === 'workload' ? opaquePortsOfPod(subject.workload, defaults) : opaquePortsOfService(object, defaults);
+  return subject.is === 'workload'
+    ? opaquePortsOfPod(subject.workload, defaults)
+    : opaquePortsOfService(object, defaults);
 }
 
-function annotate(mesh: Mesh, { object, kept }: Request, root: readonly string[], notes: readonly (readonly [string, string])[]): readonly Addition[] {
+function annotate(
+  mesh: Mesh,
+  { object, kept }: Request,
+  root: readonly string[],
+  notes: readonly (readonly [string, string])[],
+): readonly Addition[] {
   if (notes.length === 0) return [];
   const collector = new Collector(object, root, kept ?? keptAsJson);
   addMetadata(collector, notes, []);

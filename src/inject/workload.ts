@@ -111,6 +111,7 @@ function nameOf(metadata: JsonObject): string {
   return textAt(metadata, 'name') ?? textAt(metadata, 'generateName') ?? '';
 }
 
+/** The group of an `apiVersion`; the core group has no name. */
 export function groupOf(apiVersion: string): string {
   const slash = apiVersion.lastIndexOf('/');
   return slash < 0 ? '' : apiVersion.slice(0, slash);

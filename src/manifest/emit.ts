@@ -105,6 +105,7 @@ function flowList(items: readonly string[], open: string, close: string, indent:
   return `${open}${inner}${items.join(`,${inner}`)}${style.eol}${pad(indent)}${close}`;
 }
 
+/** So many blanks. */
 export function pad(columns: number): string {
   return ' '.repeat(columns);
 }

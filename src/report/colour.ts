@@ -1,11 +1,17 @@
-import { styleText } from 'node:util';
-
-type Format = Parameters<typeof styleText>[0];
+/** The few looks that reports use, by their ANSI codes: on and off. */
+const codes = {
+  bold: [1, 22],
+  cyan: [36, 39],
+  green: [32, 39],
+  red: [31, 39],
+  yellow: [33, 39],
+} as const;
 
 /** Colours text, or leaves it as it is. */
-export type Paint = (format: Format, text: string) => string;
+export type Paint = (look: keyof typeof codes, text: string) => string;
 
-/** Node 20 colours whatever it is told to; whether it should is decided by the caller. */
+/** Makes a painter; whether there is a terminal that wants colour is for the caller to know. */
 export function painter(isColoured: boolean): Paint {
-  return isColoured ? (format, text) => styleText(format, text) : (_format, text) => text;
+  if (!isColoured) return (_look, text) => text;
+  return (look, text) => `\u001b[${codes[look][0]}m${text}\u001b[${codes[look][1]}m`;
 }

@@ -1,7 +1,7 @@
 import { identityName } from '../inject/identity/naming.js';
 import { serviceAccountOf, type Verdict } from '../inject/inject.js';
 import type { Mesh } from '../inject/mesh.js';
-import type { Problem } from '../inject/settings/settle.js';
+import type { Problem } from '../inject/settings/problems.js';
 import type { Json } from '../json.js';
 import type { Paint } from './colour.js';
 import { changedSettings, settingOriginText } from './settings.js';

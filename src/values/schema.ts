@@ -43,6 +43,7 @@ export type ValueAt<N, P extends string> =
         : never
     : never;
 
+/** A map of further keys. */
 export function group<F extends Fields>(fields: F): Group<F> {
   return { kind: 'group', fields };
 }
@@ -58,6 +59,7 @@ export function choice<const C extends string>(words: readonly C[], fallback: C,
   return leaf(expected, fallback, fallback, help, (found) => words.find((word) => word === String(found)));
 }
 
+/** A switch. Text is no switch: Go refuses `"true"` as well. */
 export function flag(fallback: boolean, help: string): Leaf<boolean> {
   return leaf('true or false', fallback, false, help, (found) => (typeof found === 'boolean' ? found : undefined));
 }
@@ -68,10 +70,12 @@ export function whole(fallback: number, help: string, rule?: Rule<number>): Leaf
   return leaf('a whole number', fallback, 0, help, accept, rule);
 }
 
+/** Any number. */
 export function decimal(fallback: number, help: string): Leaf<number> {
   return leaf('a number', fallback, 0, help, (found) => (typeof found === 'number' ? found : undefined));
 }
 
+/** A list of texts. */
 export function texts(fallback: readonly string[], help: string): Leaf<readonly string[]> {
   const accept = (found: Json) => (isArray(found) && found.every(isScalar) ? found.map(String) : undefined);
   return leaf('a list of strings', fallback, [], help, accept);

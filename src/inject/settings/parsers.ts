@@ -15,10 +15,12 @@ export interface Invalid {
   readonly fatal?: true;
 }
 
+/** A value that was read, and what of the text was not. */
 export function valid<T>(value: T, unread = ''): Parsed<T> {
   return unread === '' ? { ok: true, value } : { ok: true, value, unread };
 }
 
+/** A text that could not be read. */
 export function invalid(expected: string): Invalid {
   return { ok: false, expected };
 }
@@ -31,6 +33,7 @@ export function integer(text: string, lowest: number, highest: number): Parsed<n
     : invalid(`a whole number from ${lowest} to ${highest}`);
 }
 
+/** A whole number of 32 bits; Linkerd checks no port range either. */
 export function int32(text: string): Parsed<number> {
   return integer(text, -(2 ** 31), 2 ** 31 - 1);
 }
@@ -54,15 +57,18 @@ export function bool(text: string): Parsed<boolean> {
   return falses.includes(text) ? valid(false) : invalid('true or false');
 }
 
+/** The two words of a switch. */
 export function onOff(text: string): Parsed<boolean> {
   if (text === 'enabled') return valid(true);
   return text === 'disabled' ? valid(false) : invalid('enabled or disabled');
 }
 
+/** A parser for one word out of a list. */
 export function oneOf(words: readonly string[]): (text: string) => Parsed<string> {
   return (text) => (words.includes(text) ? valid(text) : invalid(`one of ${words.join(', ')}`));
 }
 
+/** Any text at all. */
 export function anyText(text: string): Parsed<string> {
   return valid(text);
 }

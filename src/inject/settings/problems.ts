@@ -1,0 +1,51 @@
+import type { Values } from '../../values/keys.js';
+import type { Invalid } from './parsers.js';
+
+/** The text of an annotation, and on what it stands. */
+export interface Source {
+  readonly annotation: string;
+  readonly text: string;
+  readonly on: 'workload' | 'namespace';
+}
+
+/** An annotation that could not be followed. */
+export interface Problem {
+  readonly annotation: string;
+  readonly on: 'workload' | 'namespace';
+  readonly value: string;
+  readonly expected: string;
+  readonly cause: 'invalid' | 'denied';
+  readonly effect: 'ignored' | 'refused';
+}
+
+/** An annotation that the administrator does not let workloads set; what stands on the namespace is no workload's. */
+export function denialOf({ signet }: Values, { annotation, text, on }: Source): Problem | undefined {
+  const pattern = signet.overrides.deny.find((one) => matches(one, annotation));
+  if (on === 'namespace' || pattern === undefined) return undefined;
+  const expected = `no such annotation, because signet.overrides.deny has ${pattern}`;
+  const effect = signet.onInvalidAnnotation === 'deny' ? 'refused' : 'ignored';
+  return { annotation, on, value: text, expected, cause: 'denied', effect };
+}
+
+function matches(pattern: string, key: string): boolean {
+  return pattern.endsWith('*') ? key.startsWith(pattern.slice(0, -1)) : key === pattern;
+}
+
+/** An annotation whose value cannot be followed, or not all of it. */
+export function misreadingOf(
+  { signet }: Values,
+  { annotation, on }: Source,
+  value: string,
+  found: Omit<Invalid, 'ok'>,
+): Problem {
+  const policy = signet.onInvalidAnnotation;
+  const isRefused = policy === 'deny' || (policy === 'linkerd' && found.fatal === true);
+  return {
+    annotation,
+    on,
+    value,
+    expected: found.expected,
+    cause: 'invalid',
+    effect: isRefused ? 'refused' : 'ignored',
+  };
+}
