@@ -206,7 +206,7 @@ function blockMap(map: JsonObject, indent: number, look: Look): string {
   return Object.entries(map)
     .map(
       ([key, value]) =>
-        noise(indent, look) + ' '.repeat(indent) + keyText(key, look) + ':' + blockValue(value, indent, look),
+        `${noise(indent, look)}${' '.repeat(indent)}${keyText(key, look)}:${blockValue(value, indent, look)}`,
     )
     .join('');
 }

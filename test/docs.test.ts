@@ -1,0 +1,44 @@
+import { existsSync, readFileSync } from 'node:fs';
+import t from 'tap';
+import { withTables } from '../scripts/docs.js';
+import { signet } from './support.js';
+
+const readme = readFileSync('README.md', 'utf8');
+
+t.test('the tables of the README are those of the program', async (t) => {
+  t.equal(withTables(readme), readme, 'npm run docs brings them up to date');
+  t.ok((readme.match(/<!-- table: /g) ?? []).length >= 6, 'there are tables');
+});
+
+t.test('what the README links to is there', async (t) => {
+  const headings = new Set(
+    [...readme.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\w -]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+  for (const [, target = ''] of readme.matchAll(/\]\(([^)\s]+)\)/g)) {
+    if (target.startsWith('#')) t.ok(headings.has(target.slice(1)), target);
+    else if (!target.startsWith('http')) t.ok(existsSync(target), target);
+  }
+});
+
+t.test('the commands of the README run', async (t) => {
+  const commands = [...readme.matchAll(/^\$ signet (.*)$/gm)].map(([, line = '']) =>
+    line.split(' ').filter((word) => word !== ''),
+  );
+  t.ok(commands.length >= 4, `${commands.length} commands`);
+  for (const args of commands) {
+    const { code, err } = await signet(args);
+    t.ok(code < 2, `signet ${args.join(' ')}: ${err}`);
+  }
+});
+
+t.test('no file of the project names a machine, and every one that people look for is there', async (t) => {
+  for (const file of ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', '.ci/run'])
+    t.ok(existsSync(file), file);
+  t.match(readFileSync('LICENSE', 'utf8'), /Apache License\s+Version 2\.0/);
+  t.notMatch(readFileSync('package-lock.json', 'utf8'), /"resolved"/, 'the lock file names no registry');
+});
