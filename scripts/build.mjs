@@ -47,6 +47,12 @@ export async function buildTests() {
     outbase: '.',
     sourcemap: 'linked',
   });
+  // What we are measured against is built as we are: yaml's ESM build is a third faster than the one Node picks.
+  await build({
+    ...common,
+    entryPoints: ['scripts/bench/bare-stream.ts'],
+    outfile: 'build/scripts/bench/bare-stream.js',
+  });
 }
 
 if (import.meta.url === `file://${process.argv[1]}`) {

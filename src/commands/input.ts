@@ -15,7 +15,8 @@ export interface Input {
 
 /** A document may be this large: more than twice of what the API server takes (3 MiB), with room for comments. */
 export const largestDocument = 8 * 1024 * 1024;
-const pieceSize = 256 * 1024;
+/** Strings of more than 128 KiB are not collected with the young, and would pile up between the large collections. */
+const pieceSize = 64 * 1024;
 
 /** Opens what a person names: files, directories, `https://` addresses, `-` for standard input. */
 export async function openInputs(names: readonly string[]): Promise<readonly Input[]> {

@@ -36,13 +36,16 @@ function scan(input: Input, namespaces: Map<string, Namespace>): void {
   }
 }
 
+const word = Buffer.from('Namespace');
+
 /** Most streams hold no Namespace object, and looking for the word takes a hundredth of the time of cutting them up. */
 function mentionsNamespaces(input: Input): boolean {
   let tail = Buffer.alloc(0);
   for (const bytes of input.bytes()) {
-    const text = Buffer.concat([tail, bytes]);
-    if (text.includes('Namespace')) return true;
-    tail = Buffer.from(text.subarray(-'Namespace'.length));
+    const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    const seam = Buffer.concat([tail, piece.subarray(0, word.length)]);
+    if (piece.includes(word) || seam.includes(word)) return true;
+    tail = Buffer.from(piece.subarray(-word.length));
   }
   return false;
 }

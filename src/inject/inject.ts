@@ -2,7 +2,7 @@ import { type JsonObject, textAt } from '../json.js';
 import { type Addition, addMetadata, addParts, Collector, type Kept, keptAsJson } from './additions.js';
 import { build } from './build/build.js';
 import { podFacts } from './build/pod-facts.js';
-import { decide, otherReasons, type ReasonCode } from './decide/decide.js';
+import { type Decision, decide, otherReasons, type ReasonCode } from './decide/decide.js';
 import { askedBy, type Namespace, type OptIn, optInOf } from './decide/opt-in.js';
 import type { Outcome, Rule } from './decide/rules.js';
 import type { Mesh } from './mesh.js';
@@ -45,25 +45,17 @@ export function inject(mesh: Mesh, request: Request): Verdict {
 
 function injectWorkload(mesh: Mesh, request: Request, workload: Workload): Verdict {
   const { namespace, origin } = request;
+  const subject: Subject = { is: 'workload', workload };
   const optIn = optInOf(namespace, workload.labels, workload.annotations);
   const decision = decide({ workload, namespace, optIn, values: mesh.values, origin });
-  const common = {
-    subject: { is: 'workload', workload },
-    optIn,
-    askedBy: askedBy(optIn),
-    passed: decision.passed,
-  } as const;
-  if (decision.outcome === 'refuse')
-    return { ...common, ...decision, settings: undefined, additions: [], warnings: [] };
-
+  if (decision.outcome === 'refuse') return verdict(subject, optIn, decision);
   if (decision.outcome === 'skip') {
-    const additions = notesOnSkipped(mesh, request, workload, decision, common.askedBy !== undefined);
-    return { ...common, ...decision, settings: undefined, additions, warnings: [] };
+    return verdict(subject, optIn, decision, undefined, notesOnSkipped(mesh, request, workload, decision, optIn));
   }
 
   const settings = settle(mesh, workload, namespace.annotations, origin, optIn.workload || optIn.namespace);
   const fatal = settings.problems.find(({ effect }) => effect === 'refused');
-  if (fatal !== undefined) return { ...common, ...refusal(fatal), settings, additions: [], warnings: [] };
+  if (fatal !== undefined) return verdict(subject, optIn, refusal(fatal, decision), settings);
 
   const { values } = settings;
   const parts = build(values, podFacts(workload, values), origin.writesTyped);
@@ -72,31 +64,45 @@ function injectWorkload(mesh: Mesh, request: Request, workload: Workload): Verdi
   addMetadata(collector, annotations, labels);
   addParts(collector, parts, { native: values.proxy.nativeSidecar, awaits: values.proxy.await });
   if (values.signet.record) collector.record();
-  return {
-    ...common,
-    ...decision,
-    settings,
-    additions: collector.additions,
-    warnings: [...settings.problems.map(sentence), ...warnings],
-  };
+  return verdict(subject, optIn, decision, settings, collector.additions, [
+    ...settings.problems.map(sentence),
+    ...warnings,
+  ]);
 }
 
 /** Services are told their opaque ports, a Namespace may be opted in; nothing else is touched. */
 function noteOnly(mesh: Mesh, request: Request, subject: Exclude<Subject, { is: 'workload' }>): Verdict {
-  const none = { namespace: '', workload: '' };
-  const additions = otherNotes(mesh, request, subject);
-  return {
-    subject,
+  const decision = {
     outcome: 'skip',
     reason: 'unsupported_resource',
     message: otherReasons.unsupported_resource,
     advice: '',
     passed: [],
-    optIn: none,
-    askedBy: undefined,
-    settings: undefined,
+  } as const;
+  return verdict(subject, { namespace: '', workload: '' }, decision, undefined, otherNotes(mesh, request, subject));
+}
+
+/** Written out member by member: V8 makes objects out of several spreads so that they outlive a small collection. */
+function verdict(
+  subject: Subject,
+  optIn: OptIn,
+  { outcome, reason, message, advice, passed }: Decision,
+  settings?: Settings,
+  additions: readonly Addition[] = [],
+  warnings: readonly string[] = [],
+): Verdict {
+  return {
+    subject,
+    outcome,
+    reason,
+    message,
+    advice,
+    passed,
+    optIn,
+    askedBy: askedBy(optIn),
+    settings,
     additions,
-    warnings: [],
+    warnings,
   };
 }
 
@@ -105,9 +111,10 @@ function otherNotes(mesh: Mesh, request: Request, subject: Subject): readonly Ad
   return subject.is === 'service' ? notesOnService(mesh, request, subject) : [];
 }
 
-function refusal(problem: Problem): Pick<Verdict, 'outcome' | 'reason' | 'message' | 'advice'> {
+function refusal(problem: Problem, { passed }: Decision): Decision {
   const reason = problem.cause === 'denied' ? 'override_denied' : 'invalid_annotation';
-  return { outcome: 'refuse', reason, message: sentence(problem), advice: 'correct the annotation, or take it off' };
+  const advice = 'correct the annotation, or take it off';
+  return { outcome: 'refuse', reason, message: sentence(problem), advice, passed };
 }
 
 /** An annotation that was not followed: which, where, what it says, what was expected. */

@@ -1,6 +1,7 @@
 import { entryOf, type JsonObject, objectAt } from '../json.js';
 import { type Addition, addMetadata, annotationOf, Collector, keptAsJson } from './additions.js';
 import type { Decision } from './decide/decide.js';
+import { askedBy, type OptIn } from './decide/opt-in.js';
 import type { Request } from './inject.js';
 import type { Mesh } from './mesh.js';
 import * as names from './names.js';
@@ -22,11 +23,11 @@ export function notesOnSkipped(
   request: Request,
   workload: Workload,
   decision: Decision,
-  asked: boolean,
+  optIn: OptIn,
 ): readonly Addition[] {
   if (untouched.includes(decision.reason)) return [];
   const notes = opaquePorts(mesh, request, { is: 'workload', workload });
-  const wanted = mesh.values.signet.noteSkipped && request.origin.notesSkips && asked;
+  const wanted = mesh.values.signet.noteSkipped && request.origin.notesSkips && askedBy(optIn) !== undefined;
   if (wanted && decision.reason !== 'sidecar_already_exists') notes.push([names.skippedKey, decision.reason]);
   return annotate(mesh, request, workload.path, notes);
 }
