@@ -104,7 +104,7 @@ function throughput(folder: string): Row {
 }
 
 function memory(folder: string): Row {
-  const [small, large] = quick ? [2_000, 20_000] : [10_000, 100_000];
+  const [small, large] = quick ? [10_000, 30_000] : [10_000, 100_000];
   const few = peakMemory([program, 'inject', stream(folder, small)]);
   const many = peakMemory([program, 'inject', stream(folder, large)]);
   const ratio = many / few;
