@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type Flag, flags } from '../src/commands/flags.js';
+import { main } from '../src/commands/main.js';
 import { verbs } from '../src/commands/verbs.js';
 import { otherReasons } from '../src/inject/decide/decide.js';
 import { rules } from '../src/inject/decide/rules.js';
@@ -87,17 +88,31 @@ const tables: { readonly [name: string]: () => string } = {
     ),
 };
 
-/** The README with its tables made anew. */
-export function withTables(text: string): string {
-  return text.replaceAll(
-    /(<!-- table: ([\w-]+) -->\n)(?:(?!<!-- table)[\s\S])*?(<!-- end -->)/g,
-    (_all, open: string, name: string, close: string) => {
-      const make = tables[name];
-      if (make === undefined) throw new Error(`the README asks for a table ${name}, which there is not`);
-      return `${open}\n${make()}\n\n${close}`;
-    },
-  );
+/** What a command prints, without colour. */
+async function outputOf(line: string): Promise<string> {
+  let text = '';
+  const take = (piece: string | Uint8Array) => {
+    text += Buffer.from(piece).toString();
+  };
+  await main(line.split(' '), { out: take, err: () => {}, isColoured: false, showsProgress: false });
+  return text;
+}
+
+/** The README with its tables made anew, and its examples run again. */
+export async function withTables(text: string): Promise<string> {
+  const parts = text.split(/(<!-- (?:table|run): [^\n]+ -->\n[\s\S]*?<!-- end -->)/);
+  return (await Promise.all(parts.map(madeAnew))).join('');
+}
+
+async function madeAnew(part: string): Promise<string> {
+  const [, open, what = '', argument = ''] = /^(<!-- (table|run): ([^\n]+) -->\n)/.exec(part) ?? [];
+  if (open === undefined) return part;
+  if (what === 'run')
+    return `${open}\n\`\`\`console\n$ signet ${argument}\n${await outputOf(argument)}\`\`\`\n\n<!-- end -->`;
+  const make = tables[argument];
+  if (make === undefined) throw new Error(`the README asks for a table ${argument}, which there is not`);
+  return `${open}\n${make()}\n\n<!-- end -->`;
 }
 
 if (process.argv[1]?.endsWith('scripts/docs.js'))
-  writeFileSync('README.md', withTables(readFileSync('README.md', 'utf8')));
+  writeFileSync('README.md', await withTables(readFileSync('README.md', 'utf8')));

@@ -10,8 +10,9 @@ import { patchOf } from '../src/inject/patch.js';
 import { settle } from '../src/inject/settings/settle.js';
 import { uninject, uninjected } from '../src/inject/uninject.js';
 import { examine } from '../src/inject/workload.js';
-import { entryOf, follow, isArray, isObject, type Json, type JsonObject, listAt, objectAt } from '../src/json.js';
+import { entryOf, follow, isObject, type Json, type JsonObject, listAt, objectAt } from '../src/json.js';
 import { load } from '../src/values/load.js';
+import { likeTheirs } from './support.js';
 
 // Upstream's own cases: what Linkerd made of each input is in the folder, and signet must make the same of it.
 const folder = process.env.LINKERD_CASES ?? '../shared/linkerd-cases';
@@ -57,8 +58,8 @@ function injectsLikeTheirCommand(t: Test, at: string, meta: Meta): void {
   }
   const overrides = Object.keys(meta.overrideAnnotations ?? {});
   t.same(
-    actual.map((one) => normal(one.object, overrides)),
-    expected.map((one) => normal(one, overrides)),
+    actual.map((one) => likeTheirs(one.object, overrides)),
+    expected.map((one) => likeTheirs(one, overrides)),
   );
 }
 
@@ -99,8 +100,8 @@ function withAnnotations(object: JsonObject, meta: Meta): JsonObject {
 function uninjectsLikeTheirCommand(t: Test, at: string): void {
   const actual = inputs(at).map((input) => uninjected(input, uninject(input)));
   t.same(
-    actual.map((one) => normal(one)),
-    documents(`${at}/expected.yaml`).map((one) => normal(one)),
+    actual.map((one) => likeTheirs(one)),
+    documents(`${at}/expected.yaml`).map((one) => likeTheirs(one)),
   );
 }
 
@@ -145,8 +146,8 @@ function patchesPodsLikeTheirs(t: Test, at: string, meta: Meta): void {
   t.equal(verdict.outcome, 'inject', verdict.message);
   const expected: Operation[] = JSON.parse(readFileSync(`${at}/expected.patch.json`, 'utf8'));
   t.same(
-    withoutHandlerNotes(normal(applied(object, patchOf(verdict.additions)))),
-    withoutHandlerNotes(normal(applied(object, expected))),
+    withoutHandlerNotes(likeTheirs(applied(object, patchOf(verdict.additions)))),
+    withoutHandlerNotes(likeTheirs(applied(object, expected))),
   );
 }
 
@@ -210,32 +211,6 @@ function documents(file: string): JsonObject[] {
 
 function applied(object: JsonObject, operations: readonly Operation[]): JsonObject {
   return jsonpatch.applyPatch(structuredClone(object), structuredClone([...operations]), true).newDocument;
-}
-
-/**
- * Their output went through typed structures, which leave out what is null, empty or zero; who made it is said
- * otherwise here, and their flags become annotations where our values do not.
- */
-function normal(value: Json, unlike: readonly string[] = [], key = ''): Json {
-  if (isArray(value)) return value.map((one) => normal(one, unlike));
-  if (!isObject(value)) return value;
-  const isNoted = (name: string) => name === 'linkerd.io/created-by' || unlike.includes(name);
-  const entries = Object.entries(value)
-    .filter(([name]) => key !== 'annotations' || !isNoted(name))
-    .map(
-      ([name, child]) =>
-        [name, key === 'annotations' && child !== null ? String(child) : normal(child, unlike, name)] as const,
-    )
-    .filter(([name, child]) => !isDropped(name, child));
-  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-function isDropped(name: string, child: Json): boolean {
-  if (child === null) return true;
-  if (name === 'initialDelaySeconds') return child === 0;
-  if (name === 'value') return child === '';
-  if (name === 'hostNetwork') return child === false;
-  return name !== 'emptyDir' && (isObject(child) || isArray(child)) && Object.keys(child).length === 0;
 }
 
 if (existsSync(folder)) {

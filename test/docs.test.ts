@@ -6,7 +6,7 @@ import { signet } from './support.js';
 const readme = readFileSync('README.md', 'utf8');
 
 t.test('the tables of the README are those of the program', async (t) => {
-  t.equal(withTables(readme), readme, 'npm run docs brings them up to date');
+  t.equal(await withTables(readme), readme, 'npm run docs brings them up to date');
   t.ok((readme.match(/<!-- table: /g) ?? []).length >= 6, 'there are tables');
 });
 

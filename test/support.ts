@@ -96,3 +96,29 @@ export function templatesIn(json: Json): Json[] {
 export function read(file: string): string {
   return readFileSync(file, 'utf8');
 }
+
+/**
+ * Their output went through typed structures, which leave out what is null, empty or zero; who made it is said
+ * otherwise here, and their flags become annotations where our values do not.
+ */
+export function likeTheirs(value: Json, unlike: readonly string[] = [], key = ''): Json {
+  if (isArray(value)) return value.map((one) => likeTheirs(one, unlike));
+  if (!isObject(value)) return value;
+  const isNoted = (name: string) => name === 'linkerd.io/created-by' || unlike.includes(name);
+  const entries = Object.entries(value)
+    .filter(([name]) => key !== 'annotations' || !isNoted(name))
+    .map(
+      ([name, child]) =>
+        [name, key === 'annotations' && child !== null ? String(child) : likeTheirs(child, unlike, name)] as const,
+    )
+    .filter(([name, child]) => !isDropped(name, child));
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function isDropped(name: string, child: Json): boolean {
+  if (child === null) return true;
+  if (name === 'initialDelaySeconds') return child === 0;
+  if (name === 'value') return child === '';
+  if (name === 'hostNetwork') return child === false;
+  return name !== 'emptyDir' && (isObject(child) || isArray(child)) && Object.keys(child).length === 0;
+}

@@ -13,15 +13,18 @@ export interface Terminal {
 /** Thrown when the reader of a pipe has gone: there is nobody left to tell. */
 export class BrokenPipe extends Error {}
 
+/** Colour is for terminals that can show it, unless somebody says no (https://no-color.org). */
+export function wantsColour(env: Readonly<Record<string, string | undefined>>, isTerminal: boolean): boolean {
+  return isTerminal && !env.NO_COLOR && env.TERM !== 'dumb';
+}
+
 /** The process's own streams, written synchronously: nothing is lost when the process ends. */
 export function processTerminal(): Terminal {
-  const env = process.env;
-  const wantsColour = env.NO_COLOR === undefined || env.NO_COLOR === '';
   return {
     out: (text) => write(1, text),
     err: (text) => write(2, text),
-    isColoured: wantsColour && env.TERM !== 'dumb' && isatty(1),
-    showsProgress: isatty(2) && env.TERM !== 'dumb',
+    isColoured: wantsColour(process.env, isatty(1)),
+    showsProgress: isatty(2) && process.env.TERM !== 'dumb',
   };
 }
 

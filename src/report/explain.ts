@@ -59,7 +59,7 @@ export function explanationOf(mesh: Mesh, verdict: Verdict, { file, line, namesp
     askedBy: verdict.askedBy ?? null,
     passed: verdict.passed.map(({ code }) => code),
     identity: isInjected
-      ? identityName(settings?.values ?? mesh.values, serviceAccountOf(subject.workload), namespace)
+      ? identityName(settings?.values ?? mesh.values, serviceAccountOf(subject.workload), namespace || '<namespace>')
       : null,
     settings: changed.map((row) => ({ ...row, origin: settingOriginText(row.origin) })),
     rejected: settings?.problems ?? [],
@@ -73,46 +73,53 @@ const outcomes = {
   refuse: ['red', 'refused'],
 } as const;
 
+const widest = 110;
+
 /** The same for a person. */
 export function explanationText(one: Explanation, paint: Paint): string {
   const { object } = one;
   const [colour, word] = outcomes[one.outcome];
-  const where = `${object.file}:${object.line}`;
+  const head = `${paint('bold', `${object.kind}/${object.name || '(no name)'}`)} in namespace ${object.namespace || '(none)'} (${object.file}:${object.line})`;
   const lines = [
-    `${paint('bold', `${object.kind}/${object.name || '(no name)'}`)} in namespace ${object.namespace || '(none)'} (${where})`,
+    head,
+    `  outcome   ${paint(colour, word)} [${one.reason}]`,
+    ...wrapped('  because   ', one.message.split(' ')),
   ];
-  lines.push(`  outcome   ${paint(colour, word)}: ${one.message} [${one.reason}]`);
-  if (one.advice !== '' && one.outcome !== 'inject') lines.push(`  to do     ${one.advice}`);
+  if (one.advice !== '' && one.outcome !== 'inject') lines.push(...wrapped('  to do     ', one.advice.split(' ')));
   if (one.askedBy !== null) lines.push(`  asked by  the ${one.askedBy === 'workload' ? 'Pod' : 'namespace'}`);
   if (one.identity !== null) lines.push(`  identity  ${one.identity}`);
-  if (one.passed.length > 0) lines.push(...wrapped('  passed    ', one.passed));
-  if (one.settings.length > 0) {
-    lines.push('  settings that differ from the defaults');
-    const rows = one.settings.map(({ key, value, origin }) => [`    ${key}`, brief(value, 48), origin]);
-    lines.push(...columns(rows));
-  }
-  if (one.rejected.length > 0) {
-    lines.push('  annotations that are not followed');
-    for (const { annotation, value, expected, effect } of one.rejected) {
-      lines.push(`    ${annotation}: ${brief(value)}`, `      ${paint('yellow', effect)}: expected ${expected}`);
-    }
-  }
+  if (one.passed.length > 0) lines.push(...wrapped('  passed    ', one.passed.join(', ').split(' ')));
+  lines.push(...settingLines(one), ...rejectedLines(one, paint));
   const other = one.warnings.filter((warning) => !one.rejected.some(({ annotation }) => warning.includes(annotation)));
-  lines.push(...other.map((warning) => `  ${paint('yellow', 'warning')}   ${warning}`));
+  lines.push(...other.flatMap((warning) => wrapped('  warning   ', warning.split(' '))));
   return `${lines.join('\n')}\n`;
 }
 
-/** Words in lines of at most a hundred columns, the later ones indented as the first. */
+function settingLines({ settings }: Explanation): string[] {
+  if (settings.length === 0) return [];
+  const rows = settings.map(({ key, value, origin }) => [`    ${key}`, brief(value, 48), origin]);
+  return ['  settings that differ from the defaults', ...columns(rows)];
+}
+
+function rejectedLines({ rejected }: Explanation, paint: Paint): string[] {
+  if (rejected.length === 0) return [];
+  const lines = rejected.flatMap(({ annotation, on, value, expected, effect }) => [
+    `    ${annotation}: ${brief(value)}`,
+    `      ${paint('yellow', effect)}, on the ${on === 'workload' ? 'Pod' : 'namespace'}: expected ${expected}`,
+  ]);
+  return ['  annotations that are not followed', ...lines];
+}
+
+/** Words in lines that fit a terminal, the later ones indented as the first. */
 function wrapped(lead: string, words: readonly string[]): string[] {
   const lines: string[] = [];
   let line = lead;
-  for (const [index, word] of words.entries()) {
-    const piece = index === words.length - 1 ? word : `${word}, `;
-    if (line.length + piece.length > 100 && line.trim() !== '') {
-      lines.push(line.trimEnd());
-      line = ' '.repeat(lead.length);
-    }
-    line += piece;
+  for (const word of words) {
+    const gap = line === lead || line.endsWith(' ') ? '' : ' ';
+    if (line.length + gap.length + word.length > widest && line.trim() !== '') {
+      lines.push(line);
+      line = ' '.repeat(lead.length) + word;
+    } else line += gap + word;
   }
   return [...lines, line];
 }
