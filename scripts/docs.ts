@@ -22,7 +22,7 @@ function valueRows(wanted: (key: string) => boolean): string[][] {
   const body: string[][] = [];
   eachLeaf(table, (path, leaf) => {
     const key = path.join('.');
-    if (wanted(key)) body.push([code(key), code(JSON.stringify(leaf.fallback)), leaf.help]);
+    if (wanted(key)) body.push([code(key), leaf.expected, code(JSON.stringify(leaf.fallback)), leaf.help]);
   });
   return body;
 }
@@ -37,7 +37,7 @@ const tables: { readonly [name: string]: () => string } = {
     rows(
       ['flag', 'of', 'meaning'],
       Object.entries<Flag>(flags)
-        .filter(([name]) => name !== 'help')
+        .filter(([name]) => Object.values(verbs).some((verb) => verb.flags.some((one) => one === name)))
         .map(([name, flag]) => {
           const written = `${flag.short === undefined ? '' : `-${flag.short}, `}--${name}${flag.value === undefined ? '' : ` ${flag.value}`}`;
           const of = Object.entries(verbs)
@@ -78,12 +78,12 @@ const tables: { readonly [name: string]: () => string } = {
     ),
   'signet-values': () =>
     rows(
-      ['key', 'default', 'meaning'],
+      ['key', 'value', 'default', 'meaning'],
       valueRows((key) => key.startsWith('signet.')),
     ),
   'linkerd-values': () =>
     rows(
-      ['key', 'default', 'meaning'],
+      ['key', 'value', 'default', 'meaning'],
       valueRows((key) => !key.startsWith('signet.')),
     ),
 };

@@ -12,21 +12,27 @@ import { injectDocument } from './transform.js';
 /** Shows what injection would change, as a unified diff with the line numbers of each file. */
 export async function run(given: Given, terminal: Terminal): Promise<number> {
   const inputs = await openInputs(given.files);
-  const setting = await settingFrom(given, inputs);
+  const setting = await settingFrom(given, inputs, terminal);
   const paint = painter(terminal.isColoured);
   const output = new Output(undefined);
   let differs = false;
   try {
     let file = new FileDiff('', paint);
+    const show = (hunks: string) => {
+      differs ||= hunks !== '';
+      output.add(hunks, false);
+    };
     eachDocument(inputs, terminal, (chunk, input, isFirst) => {
-      if (isFirst) file = new FileDiff(input.name, paint);
+      if (isFirst) {
+        show(file.end());
+        file = new FileDiff(input.name, paint);
+      }
       const { text, manifest, judged } = injectDocument(chunk, input.name, setting);
       const refused = judged.find(({ verdict }) => verdict.outcome === 'refuse');
       if (refused !== undefined) throw refusalError(manifest, refused);
-      const hunks = file.next(chunk.text, text);
-      differs ||= hunks !== '';
-      output.add(hunks, false);
+      show(file.next(chunk.text, text));
     });
+    show(file.end());
     output.flush(terminal);
   } finally {
     output.close();

@@ -18,7 +18,7 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
   if (format !== 'text' && format !== 'json')
     throw new Failure(`--output takes json here; found ${JSON.stringify(format)}`);
   const inputs = await openInputs(given.files);
-  const setting = await settingFrom(given, inputs);
+  const setting = await settingFrom(given, inputs, terminal);
   const paint = painter(terminal.isColoured);
   const output = new Output(undefined);
   let count = 0;

@@ -15,7 +15,11 @@ export const flags = {
   values: { short: 'f', value: 'FILE', help: 'values file; may be repeated, later ones win, merged as Helm does' },
   set: { value: 'PATH=VALUE', help: 'set one value, after the files; may be repeated' },
   'set-file': { value: 'PATH=FILE', help: 'set one value to the content of a file; may be repeated' },
-  namespace: { short: 'n', value: 'NAME', help: 'namespace of objects that name none (default: default)' },
+  namespace: {
+    short: 'n',
+    value: 'NAME',
+    help: 'namespace of objects that name none (default: default; with --all none)',
+  },
   namespaces: {
     value: 'FILE',
     help: 'Namespace objects to take labels and annotations from; those in the input count too',
@@ -25,10 +29,28 @@ export const flags = {
     value: 'KIND=PATH',
     help: 'where the Pod template of a custom kind is, such as Rollout.argoproj.io=spec.template',
   },
-  output: { short: 'o', value: 'FORMAT', help: 'yaml or json (default: as the input)' },
+  output: {
+    short: 'o',
+    value: 'FORMAT',
+    help: 'yaml or json (default: as the input); for explain json (default: text)',
+  },
   require: { help: 'exit with 1 when a workload that asked for injection was not injected' },
   'exit-code': { help: 'exit with 1 when there is a difference' },
   origin: { help: 'say where each value comes from' },
+  addr: { value: 'HOST:PORT', help: 'where the webhook listens, over HTTPS (default: :8443)' },
+  'admin-addr': { value: 'HOST:PORT', help: 'where /live, /ready and /metrics are, over HTTP (default: :9990)' },
+  standalone: { help: 'serve without a cluster: namespaces from --namespaces, a certificate made at start' },
+  'ca-file': {
+    value: 'FILE',
+    help: 'where --standalone writes the certificate to verify it by (default: signet-ca.crt)',
+  },
+  'tls-cert': { value: 'FILE', help: 'serving certificate; read again when it changes' },
+  'tls-key': { value: 'FILE', help: 'its private key' },
+  'drain-seconds': {
+    value: 'SECONDS',
+    help: 'how long to serve on after SIGTERM, until no new request comes (default: 5)',
+  },
+  'log-level': { value: 'LEVEL', help: 'debug, info, warn or error (default: info)' },
   help: { short: 'h', help: 'show this help' },
 } as const satisfies { readonly [name: string]: Flag };
 
@@ -75,8 +97,10 @@ function explain(error: unknown, args: readonly string[], allowed: readonly Flag
   const message = error instanceof Error ? error.message : String(error);
   const unknown = /Unknown option '(-+[^']*)'/.exec(message)?.[1];
   if (unknown !== undefined) {
-    const near = nearest(unknown.replace(/^-+/, ''), allowed);
-    return `unknown flag ${unknown}${near === undefined ? '' : `; did you mean --${near}?`}`;
+    const name = unknown.replace(/^-+/, '');
+    if (Object.hasOwn(flags, name)) return `the flag ${unknown} belongs to other verbs; --help lists those of this one`;
+    const near = nearest(name, allowed);
+    return `unknown flag ${unknown}${near === undefined ? '; --help lists them' : `; did you mean --${near}?`}`;
   }
   const needsValue = /Option '(?:-\w, )?(--[\w-]+) <value>' argument missing/.exec(message)?.[1];
   if (needsValue !== undefined) return `the flag ${needsValue} needs a value`;

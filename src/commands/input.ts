@@ -23,6 +23,7 @@ export async function openInputs(names: readonly string[]): Promise<readonly Inp
   if (names.length === 0) throw new Failure('name at least one file or directory, or - for standard input');
   const inputs: Input[] = [];
   for (const name of names) {
+    if (name === '') throw new Failure('the name of a file is empty');
     if (name === '-') inputs.push(await spooled('standard input', process.stdin));
     else if (/^https:\/\//.test(name)) inputs.push(await fetched(name));
     else if (/^[a-z][a-z\d+.-]*:\/\//i.test(name))
@@ -37,13 +38,18 @@ function filesAt(name: string): readonly string[] {
     if (!statSync(name).isDirectory()) return [name];
     const found = readdirSync(name, { recursive: true })
       .map((entry) => join(name, String(entry)))
-      .filter((path) => /\.(ya?ml|json)$/.test(path) && statSync(path).isFile())
+      .filter((path) => /\.(ya?ml|json)$/.test(path) && !isAside(path.slice(name.length)) && statSync(path).isFile())
       .sort();
     if (found.length === 0) throw new Failure(`there is no *.yaml, *.yml or *.json in ${name} or below`);
     return found;
   } catch (error) {
     throw error instanceof Failure ? error : new Failure(`cannot read ${name}: ${causeOf(error)}`);
   }
+}
+
+/** Hidden folders, installed packages and kustomize's own file hold no manifests; a file that is named itself is read all the same. */
+function isAside(path: string): boolean {
+  return /(^|\/)(\.[^/]+|node_modules)\//.test(path) || /(^|\/)kustomization\.ya?ml$/.test(path);
 }
 
 function fileInput(name: string): Input {

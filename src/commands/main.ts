@@ -21,7 +21,8 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
 }
 
 async function dispatch([name = '', ...rest]: readonly string[], terminal: Terminal): Promise<number> {
-  if (name === '--version') return say(terminal, `${version}\n`);
+  if (name === '--version' || name === 'version') return say(terminal, `${version}\n`);
+  if (name === 'help' && rest.length > 0) return dispatch([...rest.slice(0, 1), '--help'], terminal);
   if (name === '--help' || name === '-h' || name === 'help') return say(terminal, overview());
   const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined;
   if (verb === undefined) throw new Failure(name === '' ? overview().trimEnd() : unknownVerb(name));

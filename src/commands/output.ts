@@ -21,6 +21,7 @@ export class Output {
   readonly #spool = new Spool();
   readonly #format: Format;
   #end = '';
+  #documents = 0;
 
   constructor(format: Format) {
     this.#format = format;
@@ -43,8 +44,9 @@ export class Output {
   #addConverted(text: string, format: 'yaml' | 'json'): void {
     const { json } = parseManifest(text, '');
     if (!isObject(json)) return;
-    if (format === 'yaml' && this.#end !== '') this.#write('---\n');
-    this.#write(format === 'yaml' ? writeYaml(json) : writeJson(json));
+    if (format === 'yaml') this.#write(`${this.#documents > 0 ? '---\n' : ''}${writeYaml(json)}`);
+    else this.#write(`${this.#documents > 0 ? ',\n' : ''}${writeJson(json).trimEnd()}`);
+    this.#documents++;
   }
 
   #write(text: string): void {
@@ -55,8 +57,12 @@ export class Output {
 
   /** Lets everything out. */
   flush(terminal: Terminal): void {
+    // Several objects in JSON are one List, which everybody can read; JSON has no other way to be more than one.
+    const isList = this.#format === 'json' && this.#documents > 1;
+    if (isList) terminal.out('{"apiVersion": "v1", "kind": "List", "items": [\n');
     try {
       for (const bytes of this.#spool.read()) terminal.out(bytes);
+      if (this.#format === 'json') terminal.out(isList ? '\n]}\n' : this.#documents > 0 ? '\n' : '');
     } finally {
       this.#spool.close();
     }

@@ -4,20 +4,24 @@ import type { TemplateRow } from '../inject/workload.js';
 import { Failure } from './failure.js';
 import type { Given } from './flags.js';
 import { documentsOf, type Input, openInputs } from './input.js';
+import type { Terminal } from './terminal.js';
 import { collectNamespaces, type Setting } from './transform.js';
 import { meshFrom } from './values-input.js';
 
 /** Reads everything that documents are judged by, Namespace objects anywhere in the input included. */
-export async function settingFrom(given: Given, inputs: readonly Input[]): Promise<Setting> {
-  const mesh = meshFrom(given);
+export async function settingFrom(given: Given, inputs: readonly Input[], terminal: Terminal): Promise<Setting> {
+  const mesh = meshFrom(given, terminal);
   const origin = given.has('all') ? origins.cli : origins.webhook;
   const namespace = given.last('namespace') ?? (origin.needsOptIn ? 'default' : '');
+  if (!/^([a-z\d]([a-z\d-]{0,61}[a-z\d])?)?$/.test(namespace))
+    throw new Failure(`--namespace takes the name of a namespace; found ${JSON.stringify(namespace)}`);
   const namespaces = new Map<string, Namespace>();
   if (given.has('namespaces')) {
     for (const input of await openInputs(given.all('namespaces'))) {
       for (const chunk of documentsOf(input)) collectNamespaces(chunk, input.name, namespaces);
       input.close();
     }
+    if (namespaces.size === 0) terminal.err('warning: there is no Namespace object in what --namespaces names\n');
   }
   if (origin.needsOptIn) for (const input of inputs) scan(input, namespaces);
   return { mesh, origin, namespace, namespaces, templates: given.all('template').map(templateRow) };

@@ -1,7 +1,8 @@
 import { bareNamespace, type Namespace } from '../inject/decide/opt-in.js';
+import { isMeshed } from '../inject/decide/sidecars.js';
 import { inject, type Verdict } from '../inject/inject.js';
 import type { Mesh } from '../inject/mesh.js';
-import { containers, statusKey } from '../inject/names.js';
+import { statusKey } from '../inject/names.js';
 import type { Origin } from '../inject/origin.js';
 import { hasRecord, uninject } from '../inject/uninject.js';
 import { examine, flawOf, isList, type TemplateRow } from '../inject/workload.js';
@@ -102,16 +103,10 @@ function without(manifest: Manifest, objects: readonly Found[], templates: reado
 }
 
 /** Ours by its record; with `--all` also whatever has a Linkerd proxy, because Linkerd's command takes that out first. */
-function isStale(object: JsonObject, { origin, templates }: Setting): boolean {
+function isStale(object: JsonObject, { origin, templates, mesh }: Setting): boolean {
   if (hasRecord(object, templates)) return true;
-  if (origin.needsOptIn) return false;
   const subject = examine(object, templates);
-  if (subject.is !== 'workload') return false;
-  const { workload } = subject;
-  return [...workload.initContainers, ...workload.containers].some((one) => {
-    const name = textAt(one, 'name');
-    return name === containers.proxy || name === containers.init;
-  });
+  return !origin.needsOptIn && subject.is === 'workload' && isMeshed(subject.workload, mesh.values);
 }
 
 /** The Kubernetes objects of a document: itself, or the items of a list, however deep. */
@@ -142,6 +137,13 @@ function judge(manifest: Manifest, { path, object }: Found, setting: Setting): J
   const known = setting.namespaces.get(namespace) ?? bareNamespace(namespace);
   const verdict = inject(mesh, { object, namespace: known, origin, templates, kept });
   const { subject } = verdict;
+  if (subject.is === 'other' && subject.missing !== undefined) {
+    throw errorAt(
+      manifest,
+      [...path, ...subject.missing],
+      `${nameOf(verdict)}: there is no Pod template at ${subject.missing.join('.')}`,
+    );
+  }
   if (subject.is === 'workload') {
     const flaw = flawOf(subject.workload);
     if (flaw !== undefined) throw errorAt(manifest, [...path, ...flaw.path], `${nameOf(verdict)}: ${flaw.message}`);

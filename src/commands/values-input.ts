@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { type Mesh, meshOf } from '../inject/mesh.js';
-import { isObject, type Json, type JsonObject } from '../json.js';
-import { ManifestError } from '../manifest/errors.js';
-import { offsetOf } from '../manifest/locate.js';
-import { parseManifest, placeAt } from '../manifest/parse.js';
+import { at, isObject, type Json, type JsonObject } from '../json.js';
+import { errorAt, offsetOf } from '../manifest/locate.js';
+import { type Manifest, parseManifest, placeAt } from '../manifest/parse.js';
 import { readPlain } from '../manifest/scalar.js';
 import { type Layer, type Loaded, load, type Mistake, nest, type Origin } from '../values/load.js';
 import { merge } from '../values/merge.js';
 import { causeOf, Failure } from './failure.js';
 import type { Given } from './flags.js';
+import type { Terminal } from './terminal.js';
 import { version } from './version.js';
 
 /** The mesh that the values on the command line describe. */
-export function meshFrom(given: Given): Mesh {
-  return meshOf(valuesFrom(given), `signet ${version}`, sha256);
+export function meshFrom(given: Given, terminal?: Terminal): Mesh {
+  return meshOf(valuesFrom(given, terminal), `signet ${version}`, sha256);
 }
 
 /** Loaded when there is something to hash: node:crypto takes a twentieth of the time of a whole run. */
@@ -22,7 +22,7 @@ function sha256(text: string): string {
 }
 
 /** Reads all values that the command line names; every mistake in them is told at once. */
-export function valuesFrom(given: Given): Loaded {
+export function valuesFrom(given: Given, terminal?: Terminal): Loaded {
   const layers = [
     ...given.all('values').map(fileLayer),
     ...given.all('set').map(setLayer),
@@ -30,27 +30,32 @@ export function valuesFrom(given: Given): Loaded {
   ];
   const result = load(layers);
   if ('mistakes' in result) throw new Failure(result.mistakes.map(mistakeLine).join('\n'));
+  for (const one of result.loaded.suspicions) terminal?.err(`warning: ${mistakeLine(one)}\n`);
   return result.loaded;
 }
 
 function fileLayer(file: string): Layer {
-  const manifest = parseManifest(readText(file), file);
-  if (manifest.json !== null && !isObject(manifest.json)) {
-    throw new ManifestError(
-      { file, line: 1, column: 1 },
-      'expected a map of values, such as `proxy: {logLevel: debug}`',
-    );
-  }
+  const manifest = valuesIn(parseManifest(readText(file), file));
+  const { json } = manifest;
+  if (json !== null && !isObject(json))
+    throw errorAt(manifest, [], 'expected a map of values, such as `proxy: {logLevel: debug}`');
   const place = (path: readonly string[]): Origin => ({ from: 'file', ...placeAt(manifest, offsetOf(manifest, path)) });
-  return { tree: valuesOf(manifest.json ?? {}), place };
+  return { tree: json ?? {}, place };
 }
 
 /** ConfigMap `linkerd-config` may be given as it is: the values are the text under its key `values`. */
-function valuesOf(tree: JsonObject): JsonObject {
-  const inner = tree.kind === 'ConfigMap' && isObject(tree.data) ? tree.data.values : undefined;
-  if (typeof inner !== 'string') return tree;
-  const { json } = parseManifest(inner, 'values of the ConfigMap');
-  return isObject(json) ? json : {};
+function valuesIn(manifest: Manifest): Manifest {
+  const { json, file } = manifest;
+  if (!isObject(json) || json.kind === undefined || json.apiVersion === undefined) return manifest;
+  const inner = json.kind === 'ConfigMap' ? at(json.data, 'values') : undefined;
+  if (typeof inner !== 'string')
+    throw errorAt(
+      manifest,
+      ['kind'],
+      'expected a values file, or a ConfigMap with the key `values` such as linkerd-config',
+    );
+  const { line } = placeAt(manifest, offsetOf(manifest, ['data', 'values']));
+  return parseManifest(inner, file, line);
 }
 
 /** Reads a small text file; what is not UTF-8 is no text. */
@@ -90,11 +95,18 @@ function setFileLayer(text: string): Layer {
   return { tree: nest(path, readText(file)), place: () => ({ from: 'set', text: `--set-file ${text}` }) };
 }
 
-function assignment(flag: string, text: string): readonly [path: readonly string[], value: string] {
+function assignment(flag: '--set' | '--set-file', text: string): readonly [path: readonly string[], value: string] {
   const equals = text.indexOf('=');
+  const written = text.slice(0, equals).trim();
+  const path = written.split(/(?<!\\)\./).map((key) => key.replaceAll(/\\(.)/g, '$1'));
+  const fail = (why: string) =>
+    new Failure(
+      `${flag} takes ${flag === '--set' ? 'PATH=VALUE, such as proxy.logLevel=debug' : 'PATH=FILE'}; found ${JSON.stringify(text)}${why}`,
+    );
   if (equals <= 0)
-    throw new Failure(`${flag} takes PATH=VALUE, such as proxy.logLevel=debug; found ${JSON.stringify(text)}`);
-  const path = (text.slice(0, equals).match(/(?:\\.|[^.\\])+/g) ?? []).map((key) => key.replaceAll(/\\(.)/g, '$1'));
+    throw fail(flag === '--set' ? ' (a comma separates settings; one that belongs to a value is written \\,)' : '');
+  if (path.includes('')) throw fail(', with an empty part in its path');
+  if (/\[\d*\]/.test(written)) throw fail('; a list is set as a whole, {a,b}, or in a file');
   return [path, text.slice(equals + 1).replaceAll(/\\(.)/g, '$1')];
 }
 
@@ -109,7 +121,8 @@ function typedValue(text: string): Json {
 
 /** One mistake as one line: where, which key, what was expected, what was found, what to do. */
 export function mistakeLine({ path, expected, found, origin, advice }: Mistake): string {
-  return `${originText(origin)}: ${path}: expected ${expected}, found ${found}${advice === undefined ? '' : `\n    ${advice}`}`;
+  const where = origin.from === 'default' || origin.from === 'preset' ? 'values' : originText(origin);
+  return `${where}: ${path}: expected ${expected}, found ${found}${advice === undefined ? '' : `\n    ${advice}`}`;
 }
 
 /** Where a value comes from, in words. */

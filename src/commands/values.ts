@@ -15,7 +15,7 @@ import { valuesFrom } from './values-input.js';
 /** Checks the values, and prints those in effect; with `--origin` one a line, with the place that each comes from. */
 export async function run(given: Given, terminal: Terminal): Promise<number> {
   if (given.files.length > 0) throw new Failure(`signet values takes no files; did you mean -f ${given.files[0]}?`);
-  const { values, originOf } = valuesFrom(given);
+  const { values, originOf } = valuesFrom(given, terminal);
   const format = formatFrom(given);
   const rows: { readonly path: readonly string[]; readonly value: Json }[] = [];
   eachLeaf(table, (path) => rows.push({ path, value: follow(values, path) ?? null }));

@@ -146,7 +146,12 @@ function takeNamed(
 ): boolean {
   const list = follow(object, path);
   let found = false;
-  if (!isArray(list)) return false;
+  // A Pod of nothing but a proxy is nobody's injection: something must stay.
+  if (
+    !isArray(list) ||
+    (path.at(-1) === 'containers' && list.every((item) => gone.includes(textAt(item, 'name') ?? '')))
+  )
+    return false;
   for (const [index, item] of list.entries()) {
     if (!gone.includes(textAt(item, 'name') ?? '')) continue;
     removals.push([...path, String(index)]);

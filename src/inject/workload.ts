@@ -39,7 +39,13 @@ export const templates: readonly TemplateRow[] = [
 /** What an object is to an injector. */
 export type Subject =
   | { readonly is: 'workload'; readonly workload: Workload }
-  | { readonly is: 'service' | 'namespace' | 'other' | 'list'; readonly kind: string; readonly name: string };
+  | {
+      readonly is: 'service' | 'namespace' | 'other' | 'list';
+      readonly kind: string;
+      readonly name: string;
+      /** Where the Pod template of this kind should be, and is not. */
+      readonly missing?: readonly string[];
+    };
 
 /** An object with a Pod template in it; for a Pod, the object itself. */
 export interface Workload {
@@ -77,6 +83,7 @@ export function examine(object: JsonObject, extra: readonly TemplateRow[] = []):
   const template = row && follow(object, row.path);
   if (row && isObject(template)) return { is: 'workload', workload: workloadOf(object, kind, name, row, template) };
   const lower = kind.toLowerCase();
+  if (row !== undefined) return { is: 'other', kind, name, missing: row.path };
   return { is: lower === 'service' || lower === 'namespace' ? lower : 'other', kind, name };
 }
 
@@ -138,6 +145,8 @@ function ownerOf(metadata: JsonObject): Owner | undefined {
 export function flawOf(workload: Workload): { readonly path: readonly string[]; readonly message: string } | undefined {
   const path = [...workload.path, 'spec', 'containers'];
   const containers = at(workload.spec, 'containers');
+  if (containers !== undefined && containers !== null && !isArray(containers))
+    return { path, message: 'containers must be a list' };
   if (!isArray(containers) || containers.length === 0) return { path, message: 'a Pod needs at least one container' };
   const odd = containers.findIndex((one) => !isObject(one));
   return odd < 0 ? undefined : { path: [...path, String(odd)], message: 'a container must be a map' };

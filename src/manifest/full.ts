@@ -1,4 +1,4 @@
-import { isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, parseDocument, type YAMLParseError } from 'yaml';
 import type { Node, Pair } from './node.js';
 
 /** What the parser found wrong, and where. */
@@ -22,7 +22,7 @@ export function parseFull(text: string): { readonly root: Node | undefined } | {
     const { errors, contents } = parseDocument(text, options);
     const [error] = errors;
     if (error !== undefined)
-      return { fault: { offset: Math.min(error.pos[0], text.length), message: sentenceOf(error.message) } };
+      return { fault: { offset: Math.min(error.pos[0], text.length), message: sentenceOf(error, text) } };
     return { root: nodeOf(contents, 0) };
   } catch (error) {
     if (error instanceof RangeError) return { fault: { offset: 0, message: 'the document is nested too deeply' } };
@@ -30,9 +30,19 @@ export function parseFull(text: string): { readonly root: Node | undefined } | {
   }
 }
 
-/** yaml's sentences begin with a capital. */
-function sentenceOf(message: string): string {
-  return message.replace(/^[A-Z](?=[a-z])/, (one) => one.toLowerCase());
+/** What the parser means in a person's words, where its own are for programmers. */
+const words: ReadonlyMap<string, string> = new Map([
+  ['MULTIPLE_DOCS', 'a second document begins here, where one is expected'],
+  ['BLOCK_AS_IMPLICIT_KEY', 'a map cannot begin here; a text with a colon in it needs quotes'],
+  ['MULTILINE_IMPLICIT_KEY', 'a key must end on its line; is the blank after a colon missing?'],
+]);
+
+function sentenceOf({ code, message, pos }: YAMLParseError, text: string): string {
+  const lineStart = text.lastIndexOf('\n', pos[0] - 1) + 1;
+  const line = text.slice(lineStart, text.indexOf('\n', pos[0]) + 1 || undefined);
+  if (/\{\{.*\}\}/.test(line))
+    return 'this looks like a Helm template: let `helm template` make a manifest of it first';
+  return words.get(code) || message.replace(/^[A-Z](?=[a-z])/, (one) => one.toLowerCase());
 }
 
 function nodeOf(found: unknown, fallback: number): Node | undefined {

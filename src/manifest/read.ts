@@ -89,7 +89,7 @@ export class Reader {
   #oddKey(key: Node): string {
     const json = this.read(key);
     return isObject(json) || isArray(json)
-      ? this.#fail(key.start, 'a key must be a single word or text')
+      ? this.#fail(key.start, 'a key must be text; in a Helm template, let `helm template` make a manifest of it first')
       : String(json);
   }
 

@@ -15,11 +15,23 @@ export function stepsBetween(before: readonly string[], after: readonly string[]
   let end = 0;
   while (end < shorter - start && before[before.length - 1 - end] === after[after.length - 1 - end]) end++;
   const same = (lines: readonly string[]): Step[] => lines.map((line) => ({ sign: ' ', line }));
+  const middle = [before.slice(start, before.length - end), after.slice(start, after.length - end)] as const;
   return [
     ...same(before.slice(0, start)),
-    ...shortest(before.slice(start, before.length - end), after.slice(start, after.length - end)),
+    ...(insertionsOnly(...middle) ?? shortest(...middle)),
     ...same(before.slice(before.length - end)),
   ];
+}
+
+/** The steps when lines were only inserted, which injection mostly does; found in one walk over both. */
+function insertionsOnly(before: readonly string[], after: readonly string[]): Step[] | undefined {
+  let old = 0;
+  const steps = after.map((line): Step => {
+    if (line !== before[old]) return { sign: '+', line };
+    old++;
+    return { sign: ' ', line };
+  });
+  return old === before.length ? steps : undefined;
 }
 
 /**

@@ -5,13 +5,17 @@ import type { Origin } from '../inject/origin.js';
 export class Tally {
   injected = 0;
   skipped = 0;
+  /** Objects without a Pod template that were told something: opaque ports, opt-in. */
+  annotated = 0;
   others = 0;
   /** Asked for injection and did not get it. */
   missing = 0;
 
   add(verdict: Verdict, origin: Origin): void {
-    if (verdict.subject.is !== 'workload') this.others++;
-    else if (verdict.outcome === 'inject') this.injected++;
+    if (verdict.subject.is !== 'workload') {
+      if (verdict.additions.length > 0) this.annotated++;
+      else this.others++;
+    } else if (verdict.outcome === 'inject') this.injected++;
     else this.skipped++;
     if (missed(verdict, origin)) this.missing++;
   }
@@ -20,12 +24,17 @@ export class Tally {
 /** True of a workload that somebody wants injected and that is not, and has no proxy yet either. */
 export function missed({ subject, outcome, reason, askedBy }: Verdict, origin: Origin): boolean {
   if (subject.is !== 'workload' || outcome === 'inject' || reason === 'sidecar_already_exists') return false;
-  return askedBy !== undefined || (!origin.needsOptIn && reason !== 'injection_disable_annotation_present');
+  const saysItWrong =
+    reason === 'invalid_inject_annotation_at_workload' || reason === 'invalid_inject_annotation_at_ns';
+  return (
+    askedBy !== undefined || saysItWrong || (!origin.needsOptIn && reason !== 'injection_disable_annotation_present')
+  );
 }
 
 /** One line at the end of a run. */
-export function summaryOf({ injected, skipped, others }: Tally): string {
+export function summaryOf({ injected, skipped, annotated, others }: Tally): string {
   const parts = [`${injected} injected`, `${skipped} skipped`];
+  if (annotated > 0) parts.push(`${annotated} annotated`);
   if (others > 0) parts.push(`${others} other ${others === 1 ? 'object' : 'objects'}`);
   return `signet: ${parts.join(', ')}`;
 }

@@ -13,6 +13,15 @@ import {
   whole,
 } from './schema.js';
 
+/** A port number; Linkerd finds out when the API server refuses the Pod. */
+const port = { expected: 'a port from 1 to 65535', holds: (value: number) => value >= 1 && value <= 65535 };
+
+/** A Kubernetes quantity, or nothing. */
+const amount = {
+  expected: 'a Kubernetes quantity such as 100m, 0.5 or 64Mi',
+  holds: (value: string) => /^(?:[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+|[numkMGTPE]|[KMGTPE]i)?)?$/.test(value),
+};
+
 /**
  * Every key of a values file that means something to signet. All but `signet` are Linkerd's, with the defaults of its
  * chart; a Linkerd values file has many more, which concern its control plane and are ignored here.
@@ -78,7 +87,19 @@ export const table = group({
       }),
     }),
     cores: whole(0, 'worker threads (deprecated: `proxy.runtime.workers`)'),
-    defaultInboundPolicy: text('all-unauthenticated', 'policy for ports without one of their own'),
+    defaultInboundPolicy: choice(
+      [
+        'all-unauthenticated',
+        'all-authenticated',
+        'cluster-unauthenticated',
+        'cluster-authenticated',
+        'deny',
+        'audit',
+        '',
+      ],
+      'all-unauthenticated',
+      'policy for ports without one of their own',
+    ),
     disableInboundProtocolDetectTimeout: flag(false, 'never give up detecting the protocol of an inbound connection'),
     disableOutboundProtocolDetectTimeout: flag(false, 'never give up detecting the protocol of an outbound connection'),
     enableExternalProfiles: flag(false, 'look up profiles for names outside of the cluster'),
@@ -86,7 +107,10 @@ export const table = group({
     experimentalEnv: objects('environment variables to append after `additionalEnv`'),
     gid: whole(-1, 'group of the proxy; negative: not set'),
     image: group({
-      name: text('cr.l5d.io/linkerd/proxy', 'image of proxy, init container and validator'),
+      name: text('cr.l5d.io/linkerd/proxy', 'image of proxy, init container and validator', {
+        expected: 'the name of an image',
+        holds: (value) => value !== '',
+      }),
       pullPolicy: text('', 'their pull policy; empty: `imagePullPolicy`'),
       version: text('', 'their tag; empty: `linkerdVersion`'),
     }),
@@ -116,10 +140,10 @@ export const table = group({
     outboundDiscoveryCacheUnusedTimeout: text('5s', 'time after which unused outbound discovery results are dropped'),
     podInboundPorts: text('', 'ignored: the ports are read off the Pod'),
     ports: group({
-      admin: whole(4191, 'admin port of the proxy'),
-      control: whole(4190, 'control port of the proxy'),
-      inbound: whole(4143, 'inbound port of the proxy'),
-      outbound: whole(4140, 'outbound port of the proxy'),
+      admin: whole(4191, 'admin port of the proxy', port),
+      control: whole(4190, 'control port of the proxy', port),
+      inbound: whole(4143, 'inbound port of the proxy', port),
+      outbound: whole(4140, 'outbound port of the proxy', port),
     }),
     readinessProbe: group({
       initialDelaySeconds: whole(2, 'delay of the readiness probe'),
@@ -127,11 +151,17 @@ export const table = group({
     }),
     requireIdentityOnInboundPorts: text('', 'ports that accept meshed connections only'),
     resources: group({
-      cpu: group({ limit: text('', 'CPU limit of the proxy'), request: text('', 'CPU request of the proxy') }),
-      memory: group({ limit: text('', 'memory limit of the proxy'), request: text('', 'memory request of the proxy') }),
+      cpu: group({
+        limit: text('', 'CPU limit of the proxy', amount),
+        request: text('', 'CPU request of the proxy', amount),
+      }),
+      memory: group({
+        limit: text('', 'memory limit of the proxy', amount),
+        request: text('', 'memory request of the proxy', amount),
+      }),
       'ephemeral-storage': group({
-        limit: text('', 'ephemeral storage limit of the proxy'),
-        request: text('', 'ephemeral storage request of the proxy'),
+        limit: text('', 'ephemeral storage limit of the proxy', amount),
+        request: text('', 'ephemeral storage request of the proxy', amount),
       }),
     }),
     runtime: group({
@@ -210,7 +240,9 @@ export const table = group({
       'namespaces that are never touched, beside the one signet runs in',
     ),
     identity: group({
-      keys: group({ sizeLimit: text('1Mi', 'size limit of the memory volume that holds the keys; empty: none') }),
+      keys: group({
+        sizeLimit: text('1Mi', 'size limit of the memory volume that holds the keys; empty: none', amount),
+      }),
       readOnlyMounts: flag(true, 'mount everything the proxy only reads as read-only'),
       token: group({
         audience: text('identity.l5d.io', 'audience of the projected ServiceAccount token', {

@@ -31,6 +31,8 @@ export interface Mistake {
 /** Values that passed every check, with the tree they were read from and the origin of each key. */
 export interface Loaded {
   readonly values: Values;
+  /** Keys that mean nothing here and look like a slip of the finger; Linkerd's files have many that mean nothing. */
+  readonly suspicions: readonly Mistake[];
   readonly tree: JsonObject;
   readonly originOf: (path: readonly string[]) => Origin;
 }
@@ -66,7 +68,8 @@ function defaultsUnder(layers: readonly Layer[]): JsonObject {
 /** Lays the layers over defaults and preset, later ones on top, and checks the result; all mistakes are reported at once. */
 export function load(given: readonly Layer[]): LoadResult {
   const mistakes: Mistake[] = [];
-  const own = given.map((layer) => canonicalLayer(layer, mistakes));
+  const suspicions: Mistake[] = [];
+  const own = given.map((layer) => canonicalLayer(layer, mistakes, suspicions));
   const layers = [{ tree: defaultsUnder(own), place: () => ({ from: 'default' }) as const }, presetLayer(own), ...own];
   const originOf = (path: readonly string[]) => lastToSay(layers, path);
   const tree = layers.reduce((below, layer) => merge(below, layer.tree), {} as JsonObject);
@@ -78,7 +81,7 @@ export function load(given: readonly Layer[]): LoadResult {
       mistakes.push({ path, expected, found, advice, origin: originOf(path.split('.')) });
     }
   }
-  return mistakes.length > 0 ? { mistakes } : { loaded: { values, tree, originOf } };
+  return mistakes.length > 0 ? { mistakes } : { loaded: { values, tree, originOf, suspicions } };
 }
 
 /** The values with some keys set anew, read by the same table. */
@@ -132,22 +135,25 @@ function says(tree: Json, path: readonly string[]): boolean {
  * Gives keys the spelling of the table (Go reads them regardless of case), drops what is not ours to read, and reports
  * keys under `signet` that mean nothing: there a slip of the finger would otherwise be silent.
  */
-function canonicalLayer(layer: Layer, mistakes: Mistake[]): Layer {
+function canonicalLayer(layer: Layer, mistakes: Mistake[], suspicions: Mistake[]): Layer {
   const spellings = new Map<string, readonly string[]>();
   const tree = canonical(table, layer.tree, [], [], spellings, (path, known) => {
     const key = path.at(-1) ?? '';
-    const near = nearest(key, known);
+    const isOurs = path[0] === 'signet';
+    const near = nearest(key, known, isOurs ? undefined : 2);
+    if (!isOurs && near === undefined) return;
     const advice =
       near === undefined
         ? `known keys here: ${known.join(', ')}`
         : `did you mean ${[...path.slice(0, -1), near].join('.')}?`;
-    mistakes.push({
+    const found = {
       path: path.join('.'),
       expected: 'a known key',
       found: 'an unknown one',
       origin: layer.place(path),
       advice,
-    });
+    };
+    (isOurs ? mistakes : suspicions).push(found);
   });
   return { tree, place: (path) => layer.place(spellings.get(path.join('.')) ?? path) };
 }
@@ -168,7 +174,7 @@ function canonical(
       Object.hasOwn(node.fields, key) || inSignet ? key : known.find((one) => one.toLowerCase() === key.toLowerCase());
     const child = name !== undefined && Object.hasOwn(node.fields, name) ? node.fields[name] : undefined;
     if (name === undefined || child === undefined) {
-      if (inSignet) onUnknown([...written, key], known);
+      onUnknown([...written, key], known);
       continue;
     }
     const here = [...path, name];

@@ -1,8 +1,13 @@
 /** Finds the word that is fewest edits away, if one is near enough to be a slip of the finger. */
-export function nearest(word: string, candidates: readonly string[]): string | undefined {
+export function nearest(
+  word: string,
+  candidates: readonly string[],
+  furthest = Math.max(2, Math.floor(word.length / 2)),
+): string | undefined {
   let best: string | undefined;
-  let bestDistance = Math.max(2, Math.floor(word.length / 2));
+  let bestDistance = furthest;
   for (const candidate of candidates) {
+    if (Math.abs(candidate.length - word.length) > bestDistance) continue;
     const distance = edits(word.toLowerCase(), candidate.toLowerCase());
     if (distance <= bestDistance && (best === undefined || distance < bestDistance)) {
       best = candidate;

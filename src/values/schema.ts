@@ -9,6 +9,8 @@ export interface Leaf<T extends Json = Json> {
   readonly help: string;
   /** Turns what a file says into the value, or gives `undefined` when it is of another type. */
   readonly accept: (found: Json) => T | undefined;
+  /** A narrower rule than the type; an administrator must keep it, what an annotation sets need not (as in Linkerd). */
+  readonly keeps: (value: Json) => boolean;
 }
 
 /** A map of keys. */
@@ -106,12 +108,11 @@ function leaf<T extends Json>(
   accept: (found: Json) => T | undefined,
   rule?: Rule<T>,
 ): Leaf<T> {
-  if (rule === undefined) return { kind: 'leaf', expected, fallback, zero, help, accept };
-  const narrowed = (found: Json) => {
+  const keeps = (found: Json) => {
     const value = accept(found);
-    return value !== undefined && rule.holds(value) ? value : undefined;
+    return rule === undefined || (value !== undefined && rule.holds(value));
   };
-  return { kind: 'leaf', expected: rule.expected, fallback, zero, help, accept: narrowed };
+  return { kind: 'leaf', expected: rule?.expected ?? expected, fallback, zero, help, accept, keeps };
 }
 
 function isScalar(found: Json): boolean {
@@ -167,6 +168,6 @@ export function read<F extends Fields>(
 function readLeaf(node: Leaf, found: Json | undefined, report: OnMismatch, path: readonly string[]): Json {
   if (found === undefined || found === null) return node.zero;
   const value = node.accept(found);
-  if (value === undefined) report(path, node.expected, found);
+  if (value === undefined || !node.keeps(found)) report(path, node.expected, found);
   return value ?? node.zero;
 }

@@ -5,7 +5,7 @@ export type ReasonCode = (typeof rules)[number]['code'] | keyof typeof otherReas
 
 /** Reasons that no rule about the Pod gives. */
 export const otherReasons = {
-  injected: 'the Pod asks for injection and nothing speaks against it',
+  injected: 'injection was asked for, and nothing speaks against it',
   override_denied: 'the Pod sets an annotation that the administrator does not allow',
   invalid_annotation: 'an annotation has a value that cannot be followed',
   unsupported_resource: 'this kind of object has no Pod template',

@@ -44,6 +44,14 @@ export function meshSidecar(workload: Workload, values: Values): Spot | undefine
   );
 }
 
+/** True of a Pod that Linkerd or signet has injected; a namesake does not count, unless names are all that counts. */
+export function isMeshed(workload: Workload, values: Values): boolean {
+  const shows = (one: JsonObject) =>
+    [names.containers.proxy, names.containers.init].some((name) => name === textAt(one, 'name')) &&
+    (values.signet.onNameClash === 'skip' || !isNamesake(one, workload, values));
+  return [...workload.initContainers, ...workload.containers].some(shows);
+}
+
 /** The first container or volume that bears one of our names and is not ours. */
 export function nameClash(workload: Workload, values: Values): Spot | undefined {
   const foreign = (one: JsonObject) => isNamesake(one, workload, values);

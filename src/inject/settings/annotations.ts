@@ -125,7 +125,7 @@ const policies = [
   'cluster-authenticated',
   'deny',
   'audit',
-];
+] as const;
 
 /** Every annotation that sets a value, in the order of Linkerd's own list. Durations are Go's, quantities Kubernetes'. */
 export const annotations: readonly AnnotationRow[] = [

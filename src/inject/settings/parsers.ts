@@ -30,7 +30,7 @@ export function integer(text: string, lowest: number, highest: number): Parsed<n
   const number = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
   return number >= lowest && number <= highest
     ? valid(number === 0 ? 0 : number)
-    : invalid(`a whole number from ${lowest} to ${highest}`);
+    : invalid(lowest === Number.MIN_SAFE_INTEGER ? 'a whole number' : `a whole number from ${lowest} to ${highest}`);
 }
 
 /** A whole number of 32 bits; Linkerd checks no port range either. */
@@ -64,8 +64,11 @@ export function onOff(text: string): Parsed<boolean> {
 }
 
 /** A parser for one word out of a list. */
-export function oneOf(words: readonly string[]): (text: string) => Parsed<string> {
-  return (text) => (words.includes(text) ? valid(text) : invalid(`one of ${words.join(', ')}`));
+export function oneOf<const W extends string>(words: readonly W[]): (text: string) => Parsed<W> {
+  return (text) => {
+    const word = words.find((one) => one === text);
+    return word === undefined ? invalid(`one of ${words.join(', ')}`) : valid(word);
+  };
 }
 
 /** Any text at all. */

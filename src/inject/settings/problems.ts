@@ -1,4 +1,5 @@
 import type { Values } from '../../values/keys.js';
+import { nearest } from '../../values/nearest.js';
 import type { Invalid } from './parsers.js';
 
 /** The text of an annotation, and on what it stands. */
@@ -14,7 +15,7 @@ export interface Problem {
   readonly on: 'workload' | 'namespace';
   readonly value: string;
   readonly expected: string;
-  readonly cause: 'invalid' | 'denied';
+  readonly cause: 'invalid' | 'denied' | 'unknown';
   readonly effect: 'ignored' | 'refused';
 }
 
@@ -25,6 +26,20 @@ export function denialOf({ signet }: Values, { annotation, text, on }: Source): 
   const expected = `no such annotation, because signet.overrides.deny has ${pattern}`;
   const effect = signet.onInvalidAnnotation === 'deny' ? 'refused' : 'ignored';
   return { annotation, on, value: text, expected, cause: 'denied', effect };
+}
+
+/** A configuration annotation that means nothing and looks like a slip of the finger; Linkerd passes it over in silence. */
+export function slipOf({ annotation, text, on }: Source, known: readonly string[]): Problem | undefined {
+  const near = nearest(annotation, known, 3);
+  if (near === undefined) return undefined;
+  return {
+    annotation,
+    on,
+    value: text,
+    expected: `a known annotation, perhaps ${near}`,
+    cause: 'unknown',
+    effect: 'ignored',
+  };
 }
 
 function matches(pattern: string, key: string): boolean {

@@ -7,7 +7,7 @@ import type { Workload } from '../workload.js';
 import { type AnnotationRow, annotations, inheritedKeys } from './annotations.js';
 import { envVars, overlayEnv } from './env-vars.js';
 import { opaquePortsOfPod } from './ports.js';
-import { denialOf, misreadingOf, type Problem, type Source } from './problems.js';
+import { denialOf, misreadingOf, type Problem, type Source, slipOf } from './problems.js';
 
 /** A setting that an annotation or a label of this Pod or its namespace has changed. */
 export interface Applied {
@@ -37,6 +37,9 @@ export function settle(mesh: Mesh, workload: Workload, namespace: JsonObject, or
 
 const rowOf: ReadonlyMap<string, AnnotationRow> = new Map(annotations.map((row) => [row.key, row]));
 const position: ReadonlyMap<AnnotationRow, number> = new Map(annotations.map((row, index) => [row, index]));
+/** The prefixes under which a key that nobody knows is more likely a mistake than somebody else's. */
+const isConfiguration = /^(config\.(alpha\.|beta\.)?)?linkerd\.io\/inj|^config\.(alpha\.|beta\.)?linkerd\.io\//;
+const isKnown: ReadonlySet<string> = new Set([...rowOf.keys(), names.injectKey, names.additionalEnv]);
 const isInherited: ReadonlySet<string> = new Set(inheritedKeys);
 
 class Settling {
@@ -70,6 +73,7 @@ class Settling {
   rows(): void {
     const keys = [...Object.keys(this.#workload.annotations), ...this.#added.keys()];
     const rows = keys.map((key) => rowOf.get(key)).filter((row) => row !== undefined);
+    for (const key of keys) if (isConfiguration.test(key) && !isKnown.has(key)) this.#suspect(key);
     for (const row of rows.sort((a, b) => (position.get(a) ?? 0) - (position.get(b) ?? 0))) this.#read(row);
   }
 
@@ -143,6 +147,11 @@ class Settling {
       this.#applied.push(...parsed.value.map((one) => ({ change: one, annotation: row.key, on: source.on })));
       if (parsed.unread !== undefined) this.#problems.push(misreadingOf(values, source, parsed.unread, row));
     }
+  }
+
+  #suspect(annotation: string): void {
+    const slip = slipOf({ annotation, text: this.#own(annotation) ?? '', on: 'workload' }, [...isKnown]);
+    if (slip !== undefined) this.#problems.push(slip);
   }
 
   /** What a row is read from: the Pod, else its namespace; what the administrator denies a workload counts as not there. */
