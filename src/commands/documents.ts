@@ -1,4 +1,4 @@
-import { ManifestError } from '../manifest/errors.js';
+import { isManifestError } from '../manifest/errors.js';
 import type { Chunk } from '../manifest/split.js';
 import { Failure } from './failure.js';
 import { documentsOf, type Input } from './input.js';
@@ -40,7 +40,7 @@ export function eachDocument(
 
 /** A mistake in an input as a person reads it; anything else is a bug of ours and goes on. */
 export function mistakeText(error: unknown): string {
-  if (!(error instanceof ManifestError)) throw error;
+  if (!isManifestError(error)) throw error;
   const { place, message, excerpt } = error;
   return `${place.file}:${place.line}:${place.column}: ${message}${excerpt === undefined ? '' : `\n${excerpt}`}`;
 }

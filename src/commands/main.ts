@@ -1,10 +1,9 @@
-import { ManifestError } from '../manifest/errors.js';
 import { nearest } from '../values/nearest.js';
 import { mistakeText } from './documents.js';
 import { Failure } from './failure.js';
 import { readFlags } from './flags.js';
 import { overview, verbHelp } from './help.js';
-import { BrokenPipe, type Terminal } from './terminal.js';
+import type { Terminal } from './terminal.js';
 import { verbs } from './verbs.js';
 import { version } from './version.js';
 
@@ -13,9 +12,11 @@ export async function main(args: readonly string[], terminal: Terminal): Promise
   try {
     return await dispatch(args, terminal);
   } catch (error) {
-    if (error instanceof BrokenPipe) return 0;
-    if (!(error instanceof Failure) && !(error instanceof ManifestError)) throw error;
-    terminal.err(`${error instanceof Failure ? error.message : mistakeText(error)}\n`);
+    // By name: what is loaded later comes with classes of its own.
+    const name = error instanceof Error ? error.name : '';
+    if (name === 'BrokenPipe') return 0;
+    if (!(error instanceof Error) || (name !== 'Failure' && name !== 'ManifestError')) throw error;
+    terminal.err(`${name === 'Failure' ? error.message : mistakeText(error)}\n`);
     return 2;
   }
 }

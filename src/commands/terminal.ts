@@ -11,7 +11,9 @@ export interface Terminal {
 }
 
 /** Thrown when the reader of a pipe has gone: there is nobody left to tell. */
-export class BrokenPipe extends Error {}
+export class BrokenPipe extends Error {
+  override readonly name = 'BrokenPipe';
+}
 
 /** Colour is for terminals that can show it, unless somebody says no (https://no-color.org). */
 export function wantsColour(env: Readonly<Record<string, string | undefined>>, isTerminal: boolean): boolean {

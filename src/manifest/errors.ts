@@ -18,6 +18,11 @@ export class ManifestError extends Error {
   }
 }
 
+/** Told by its name: a program of several bundles has the class several times. */
+export function isManifestError(error: unknown): error is ManifestError {
+  return error instanceof Error && error.name === 'ManifestError';
+}
+
 const widest = 120;
 
 /** The line at an offset with a caret below, cut to what fits a terminal. */

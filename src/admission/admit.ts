@@ -1,0 +1,80 @@
+import type { Namespace } from '../inject/decide/opt-in.js';
+import { inject, type Verdict } from '../inject/inject.js';
+import type { Mesh } from '../inject/mesh.js';
+import { createdBy, injectKey } from '../inject/names.js';
+import { origins } from '../inject/origin.js';
+import { entryOf } from '../json.js';
+import { type Answer, respond } from './respond.js';
+import type { Review } from './review.js';
+
+/** What came of a review, for the answer, the log line and the metrics. */
+export interface Admission {
+  readonly outcome: 'injected' | 'noted' | 'skipped' | 'refused' | 'passed';
+  readonly reason: string;
+  readonly answer: string;
+  readonly verdict: Verdict | undefined;
+}
+
+/** What a path of the registration knows of the objects that come on it. */
+export interface Path {
+  /** The API server has seen the opt-in label on the namespace, whatever the cache says. */
+  readonly namespaceAsked: boolean;
+}
+
+/** True of what there is something to do about: Pods and Services that are being created, not their subresources. */
+export function concerns({ operation, kind, subresource }: Review): boolean {
+  return operation === 'CREATE' && subresource === '' && (kind === 'Pod' || kind === 'Service');
+}
+
+/** An empty answer for everything else. */
+export function pass(review: Review): Admission {
+  const answer = { allowed: true, additions: [], warnings: [], reason: 'not_concerned', message: '' };
+  return { outcome: 'passed', reason: answer.reason, answer: respond(review.uid, answer), verdict: undefined };
+}
+
+/** Judges what is about to be created, and writes the answer. */
+export function admit(mesh: Mesh, review: Review, namespace: Namespace, path: Path): Admission {
+  const known = path.namespaceAsked ? withOptIn(namespace) : namespace;
+  const object = review.object.kind === undefined ? { ...review.object, kind: review.kind } : review.object;
+  const verdict = inject(mesh, { object, namespace: known, origin: origins.webhook });
+  const reason = isOurs(verdict) ? 'already_injected' : verdict.reason;
+  const additions = reason === 'already_injected' ? [] : verdict.additions;
+  const isRefused = verdict.outcome === 'refuse' && verdict.askedBy !== undefined;
+  const answer: Answer = {
+    allowed: !isRefused,
+    additions: isRefused ? [] : additions,
+    warnings: reason === 'already_injected' ? [] : warningsOf(verdict),
+    reason,
+    message: `${verdict.message}; ${verdict.advice} [${verdict.reason}]`,
+  };
+  return { outcome: outcomeOf(verdict, isRefused, answer), reason, answer: respond(review.uid, answer), verdict };
+}
+
+/** The cache may lag behind the label by which the API server chose the path. */
+function withOptIn(namespace: Namespace): Namespace {
+  const said = entryOf(namespace.labels, injectKey);
+  return said === 'enabled' || said === 'ingress'
+    ? namespace
+    : { ...namespace, labels: { ...namespace.labels, [injectKey]: 'enabled' } };
+}
+
+/** A Pod that comes a second time: containers show it, and what they show bears our signature. */
+function isOurs({ subject, reason }: Verdict): boolean {
+  if (reason !== 'sidecar_already_exists' || subject.is !== 'workload') return false;
+  return entryOf(subject.workload.annotations, createdBy)?.startsWith('signet') === true;
+}
+
+/** Whoever asked for injection and does not get it hears why; nobody else hears anything. */
+function warningsOf(verdict: Verdict): readonly string[] {
+  const { subject, outcome, askedBy, message, reason, warnings } = verdict;
+  if (subject.is !== 'workload' || outcome === 'inject' || askedBy === undefined)
+    return warnings.map((one) => `signet: ${one}`);
+  return [`signet: not injected: ${message} [${reason}]`];
+}
+
+function outcomeOf({ outcome, subject }: Verdict, isRefused: boolean, { additions }: Answer): Admission['outcome'] {
+  if (isRefused) return 'refused';
+  if (outcome === 'inject') return 'injected';
+  if (additions.length > 0) return 'noted';
+  return subject.is === 'workload' ? 'skipped' : 'passed';
+}

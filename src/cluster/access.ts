@@ -1,0 +1,13 @@
+import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import type { Access } from './api.js';
+
+/** Finds the cluster: by a kubeconfig file if one is named, else from inside of a Pod, else as kubectl does. */
+export function accessFrom(kubeconfig: string | undefined): Access {
+  const config = new KubeConfig();
+  if (kubeconfig !== undefined) config.loadFromFile(kubeconfig);
+  else if (process.env.KUBERNETES_SERVICE_HOST) config.loadFromCluster();
+  else config.loadFromDefault();
+  const cluster = config.getCurrentCluster();
+  if (cluster === null) throw new Error('the kubeconfig names no current cluster');
+  return { server: cluster.server, apply: (options) => config.applyToHTTPSOptions(options) };
+}

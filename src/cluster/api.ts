@@ -1,0 +1,145 @@
+import type { IncomingMessage, RequestOptions } from 'node:http';
+import https from 'node:https';
+import type { Json, JsonObject } from '../json.js';
+import { isObject, objectAt, textAt } from '../json.js';
+
+/** An answer of the API server that is not a success. */
+export class ApiError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.name = 'ApiError';
+    this.status = status;
+  }
+}
+
+/** What makes a request one of ours: address, trust and credentials. client-node's KubeConfig gives it. */
+export interface Access {
+  readonly server: string;
+  readonly apply: (options: RequestOptions) => Promise<void>;
+}
+
+export interface Call {
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: Json;
+  readonly contentType?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** One event of a watch. */
+export interface WatchEvent {
+  readonly type: string;
+  readonly object: JsonObject;
+}
+
+const timeoutMs = 10_000;
+
+/** The API server, as JSON in and JSON out: what it says is never decoded into a model, which would lose what is new. */
+export class Api {
+  readonly #access: Access;
+
+  constructor(access: Access) {
+    this.#access = access;
+  }
+
+  get(path: string, call: Call = {}): Promise<JsonObject> {
+    return this.#call('GET', path, call);
+  }
+
+  create(path: string, body: JsonObject): Promise<JsonObject> {
+    return this.#call('POST', path, { body });
+  }
+
+  replace(path: string, body: JsonObject): Promise<JsonObject> {
+    return this.#call('PUT', path, { body });
+  }
+
+  /** A JSON Patch in the name of a field manager. */
+  patch(path: string, operations: Json, fieldManager: string): Promise<JsonObject> {
+    return this.#call('PATCH', path, {
+      body: operations,
+      contentType: 'application/json-patch+json',
+      query: { fieldManager },
+    });
+  }
+
+  /** Follows changes until the server ends the watch (which it does every few minutes) or it fails. */
+  async watch(
+    path: string,
+    query: Readonly<Record<string, string>>,
+    onEvent: (event: WatchEvent) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const response = await this.#send('GET', path, { query: { ...query, watch: '1' }, signal });
+    if (response.statusCode !== 200) throw await errorFrom(response);
+    response.setEncoding('utf8');
+    let rest = '';
+    for await (const piece of response) {
+      const lines = (rest + piece).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) if (line.trim() !== '') onEvent(eventFrom(line));
+    }
+  }
+
+  async #call(method: string, path: string, call: Call): Promise<JsonObject> {
+    const signal = call.signal ?? AbortSignal.timeout(timeoutMs);
+    const response = await this.#send(method, path, { ...call, signal });
+    if ((response.statusCode ?? 500) >= 300) throw await errorFrom(response);
+    const json: Json = JSON.parse(await textOf(response));
+    if (!isObject(json)) throw new ApiError(500, `${method} ${path}: the answer is no object`);
+    return json;
+  }
+
+  async #send(
+    method: string,
+    path: string,
+    { query = {}, body, contentType = 'application/json', signal }: Call,
+  ): Promise<IncomingMessage> {
+    const url = new URL(path, this.#access.server);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    const options: RequestOptions = {
+      method,
+      headers: { accept: 'application/json' },
+      ...(signal === undefined ? {} : { signal }),
+    };
+    await this.#access.apply(options);
+    const payload = body === undefined ? undefined : JSON.stringify(body);
+    if (payload !== undefined)
+      options.headers = {
+        ...options.headers,
+        'content-type': contentType,
+        'content-length': Buffer.byteLength(payload),
+      };
+    return new Promise((resolve, reject) => {
+      const request = https.request(url, options, resolve);
+      request.on('error', reject);
+      request.end(payload);
+    });
+  }
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  response.setEncoding('utf8');
+  let text = '';
+  for await (const piece of response) text += piece;
+  return text;
+}
+
+/** The API server explains itself in a Status object; anything between may answer with anything. */
+async function errorFrom(response: IncomingMessage): Promise<ApiError> {
+  const text = await textOf(response);
+  const status = response.statusCode ?? 500;
+  let message = text.slice(0, 200);
+  try {
+    message = textAt(JSON.parse(text), 'message') ?? message;
+  } catch {
+    // No JSON: the text itself must do.
+  }
+  return new ApiError(status, `${status}: ${message}`);
+}
+
+function eventFrom(line: string): WatchEvent {
+  const json: Json = JSON.parse(line);
+  return { type: textAt(json, 'type') ?? '', object: objectAt(json, 'object') };
+}

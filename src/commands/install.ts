@@ -1,0 +1,89 @@
+import { components } from '../install/components.js';
+import { install, uninstall } from '../install/install.js';
+import type { InstallOptions } from '../install/options.js';
+import type { JsonObject } from '../json.js';
+import { writeJson, writeYaml } from '../manifest/whole.js';
+import { nearest } from '../values/nearest.js';
+import { Failure } from './failure.js';
+import type { Given } from './flags.js';
+import { formatFrom } from './output.js';
+import type { Terminal } from './terminal.js';
+import { readText, valuesFrom } from './values-input.js';
+import { version } from './version.js';
+
+/** Prints the manifests that install signet. */
+export async function run(given: Given, terminal: Terminal): Promise<number> {
+  const objects = install(optionsFrom(given, terminal), chosen(given));
+  terminal.out(written(objects, formatFrom(given)));
+  return 0;
+}
+
+/** Prints what to delete, in order. */
+export async function runUninstall(given: Given, terminal: Terminal): Promise<number> {
+  const options = optionsFrom(given, terminal);
+  // A namespace of another name may hold more than signet.
+  const ours = uninstall(options).filter(({ kind }) => kind !== 'Namespace' || options.namespace === 'signet');
+  terminal.out(`${[...new Set(ours.map(deletion))].join('\n')}\n`);
+  return 0;
+}
+
+function written(objects: readonly JsonObject[], format: ReturnType<typeof formatFrom>): string {
+  if (format === 'json') return writeJson({ apiVersion: 'v1', kind: 'List', items: objects });
+  return objects.map(writeYaml).join('---\n');
+}
+
+function optionsFrom(given: Given, terminal: Terminal): InstallOptions {
+  const { values } = valuesFrom(given, terminal);
+  const files = given.all('values');
+  if (files.length > 1)
+    throw new Failure('signet install takes one values file; it becomes the ConfigMap signet-values');
+  const replicas = Number(given.last('replicas') ?? 2);
+  if (!Number.isInteger(replicas) || replicas < 1)
+    throw new Failure(`--replicas takes a whole number from 1; found ${JSON.stringify(given.last('replicas'))}`);
+  const url = given.last('url') ?? '';
+  if (url !== '' && !/^https:\/\/[^/]/.test(url))
+    throw new Failure(`--url takes an https:// address; found ${JSON.stringify(url)}`);
+  return {
+    namespace: given.last('namespace') ?? 'signet',
+    image: given.last('image') ?? `ghcr.io/signet-dev/signet:${version}`,
+    replicas,
+    values: files[0] === undefined ? '{}\n' : readText(files[0]),
+    url,
+    excludedNamespaces: values.signet.excludedNamespaces,
+  };
+}
+
+/** The default components, with those named and without those named. */
+function chosen(given: Given): readonly string[] {
+  const known = Object.keys(components);
+  for (const name of [...given.all('with'), ...given.all('without')]) {
+    if (known.includes(name)) continue;
+    const near = nearest(name, known);
+    throw new Failure(
+      `there is no component ${JSON.stringify(name)}; ${near === undefined ? `there are ${known.join(', ')}` : `did you mean ${near}?`}`,
+    );
+  }
+  // Beside a Linkerd installation the namespace is Linkerd's.
+  const isLeftOut = (name: string) => name === 'namespace' && given.all('with').includes('linkerd');
+  const isWanted = (name: string) =>
+    given.all('with').includes(name) ||
+    (components[name]?.isDefault === true && !given.all('without').includes(name) && !isLeftOut(name));
+  const wanted = known.filter(isWanted);
+  const certificates = wanted.filter((name) => name === 'self-signed' || name === 'cert-manager');
+  if (certificates.length > 1)
+    throw new Failure('self-signed and cert-manager both make the certificate: add --without self-signed');
+  return wanted;
+}
+
+function deletion(object: JsonObject): string {
+  const metadata =
+    typeof object.metadata === 'object' && object.metadata !== null && 'name' in object.metadata ? object.metadata : {};
+  const namespace = 'namespace' in metadata ? ` -n ${metadata.namespace}` : '';
+  return `kubectl delete --ignore-not-found ${String(object.kind).toLowerCase()}${groupOf(object)} ${metadata.name}${namespace}`;
+}
+
+/** Kinds that are not Kubernetes' own are named with their group. */
+function groupOf(object: JsonObject): string {
+  const group = String(object.apiVersion).split('/')[0] ?? '';
+  return /cert-manager\.io|monitoring\.coreos\.com/.test(group) ? `.${group}` : '';
+}

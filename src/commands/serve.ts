@@ -1,0 +1,189 @@
+import { readFileSync } from 'node:fs';
+import type { AddressInfo, Server } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import pino, { type Logger } from 'pino';
+import type { Admission } from '../admission/admit.js';
+import type { Review } from '../admission/review.js';
+import type { Namespace } from '../inject/decide/opt-in.js';
+import type { Mesh } from '../inject/mesh.js';
+import { createAdmin } from '../server/admin.js';
+import { createApp } from '../server/app.js';
+import { fileCertificates } from '../server/certificates/files.js';
+import { type CertificateSource, type KeyPair, notAfter } from '../server/certificates/source.js';
+import { drain } from '../server/drain.js';
+import { Metrics } from '../server/metrics.js';
+import { reloadValues } from '../server/reload.js';
+import { addressOf } from './address.js';
+import { causeOf, Failure } from './failure.js';
+import type { Given } from './flags.js';
+import { clusterSurroundings } from './serve-cluster.js';
+import { caFile, standaloneSurroundings } from './serve-standalone.js';
+import type { Terminal } from './terminal.js';
+import { meshFrom } from './values-input.js';
+
+/** What the webhook lives in: a cluster, or nothing but files. */
+export interface Surroundings {
+  readonly namespace: (name: string) => Namespace | Promise<Namespace>;
+  readonly isKnown: (name: string) => boolean;
+  readonly certificates: CertificateSource;
+  readonly decided: (review: Review, admission: Admission) => void;
+  /** Resolves when the API server can reach and trust the port. */
+  readonly becomeReady: (port: number) => Promise<void>;
+  readonly stop: () => void;
+}
+
+const pollMs = 10_000;
+/** Kubernetes waits 30 s before it kills; what is in flight when these are over is lost either way. */
+const deadlineMs = 20_000;
+
+/** Runs the admission webhook until it is told to stop. */
+export async function run(given: Given, terminal: Terminal): Promise<number> {
+  const log = pino({ level: given.last('log-level') ?? 'info', base: null });
+  const metrics = new Metrics();
+  let mesh = meshFrom(given, terminal);
+  let notReady: string | undefined = 'starting';
+  const files = filesFrom(given, (message) => log.warn(message));
+  const around = given.has('standalone')
+    ? await standaloneSurroundings(given, files)
+    : await clusterSurroundings(given, log, files);
+
+  const app = createApp(
+    {
+      ...around,
+      mesh: () => mesh,
+      metrics,
+      log: (line, message) => log.info(line, message),
+      warn: (line, message) => log.warn(line, message),
+      now: () => performance.now(),
+    },
+    tlsOptions(around.certificates.current()),
+  );
+  const stopCertificates = serveCertificates(around.certificates, app.server, metrics, log);
+  const stopValues = watchValues(given, metrics, log, (next) => {
+    mesh = next;
+  });
+  const admin = createAdmin(metrics, { notReady: () => notReady });
+  const port = await listen(
+    given.last('addr') ?? ':8443',
+    (host, wanted) => app.listen({ host, port: wanted }),
+    app.server,
+  );
+  const adminPort = await listen(
+    given.last('admin-addr') ?? ':9990',
+    (host, wanted) => new Promise<void>((done, fail) => admin.once('error', fail).listen(wanted, host, done)),
+    admin,
+  );
+  log.info({ port, adminPort }, 'signet is serving');
+  const stopped = stopSignal();
+  void around.becomeReady(port).then(() => {
+    if (notReady === 'starting') notReady = undefined;
+    log.info('ready');
+  });
+  if (given.has('standalone')) terminal.out(invitation(given, port));
+
+  await stopped;
+  log.info('stopping');
+  const becomeUnready = () => {
+    notReady = 'stopping';
+  };
+  const settleMs = Number(given.last('drain-seconds') ?? 5) * 1000;
+  const finished = await drain({
+    becomeUnready,
+    settleMs,
+    close: () => app.close(),
+    deadlineMs,
+    wait: (ms) => delay(ms),
+  });
+  if (!finished) log.warn('gave up waiting for what was in flight');
+  for (const stop of [stopCertificates, stopValues, around.stop]) stop();
+  admin.closeAllConnections();
+  admin.close();
+  return 0;
+}
+
+/** Passed as a whole on every change: what is left out would fall back to its default, the lowest TLS version included. */
+function tlsOptions({ key, cert }: KeyPair) {
+  return { key, cert, minVersion: 'TLSv1.2' as const };
+}
+
+function serveCertificates(source: CertificateSource, server: object, metrics: Metrics, log: Logger): () => void {
+  const show = (pair: KeyPair) => metrics.certificateNotAfter.set(notAfter(pair.cert) / 1000);
+  show(source.current());
+  return source.watch((pair) => {
+    if ('setSecureContext' in server && typeof server.setSecureContext === 'function')
+      server.setSecureContext(tlsOptions(pair));
+    show(pair);
+    log.info({ notAfter: new Date(notAfter(pair.cert)).toISOString() }, 'serving a new certificate');
+  });
+}
+
+function filesFrom(given: Given, onTrouble: (message: string) => void): CertificateSource | undefined {
+  const [cert, key] = [given.last('tls-cert'), given.last('tls-key')];
+  if ((cert === undefined) !== (key === undefined)) throw new Failure('--tls-cert and --tls-key belong together');
+  if (cert === undefined || key === undefined) return undefined;
+  try {
+    return fileCertificates(cert, key, pollMs, onTrouble);
+  } catch (error) {
+    throw new Failure(causeOf(error));
+  }
+}
+
+function watchValues(given: Given, metrics: Metrics, log: Logger, taken: (mesh: Mesh) => void): () => void {
+  const files = [...given.all('values'), ...given.all('set-file').map((one) => one.slice(one.indexOf('=') + 1))];
+  return reloadValues({
+    files,
+    pollMs,
+    fingerprint: () => files.map(contentOf).join('\0'),
+    load: () => meshFrom(given),
+    taken: (mesh) => {
+      metrics.valuesInvalid.set(0);
+      log.info('the values were read again');
+      taken(mesh);
+    },
+    kept: (mistakes) => {
+      metrics.valuesInvalid.set(1);
+      log.error({ mistakes }, 'the values on disk are invalid; the last good ones are used');
+    },
+  });
+}
+
+function contentOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return 'unreadable';
+  }
+}
+
+async function listen(
+  address: string,
+  start: (host: string, port: number) => Promise<unknown>,
+  server: Pick<Server, 'address'>,
+): Promise<number> {
+  const { host, port } = addressOf(address);
+  try {
+    await start(host, port);
+  } catch (error) {
+    throw new Failure(`cannot listen on ${address}: ${causeOf(error)}`);
+  }
+  const bound: AddressInfo | string | null = server.address();
+  return typeof bound === 'object' && bound !== null ? bound.port : port;
+}
+
+/** The line that tries the webhook, ready to be pasted. */
+function invitation(given: Given, port: number): string {
+  const review = 'fixtures/reviews/a-pod-that-asks.json';
+  return `
+Try it from another terminal:
+
+  curl --cacert ${caFile(given)} -H 'content-type: application/json' --data @${review} https://localhost:${port}/inject
+
+Ctrl-C ends it.
+`;
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+  });
+}

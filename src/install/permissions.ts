@@ -1,0 +1,106 @@
+import type { JsonObject } from '../json.js';
+import { type InstallOptions, labels, objects } from './options.js';
+
+/** One thing that signet does with the API server, and why. */
+export interface Permission {
+  readonly group: string;
+  readonly resource: string;
+  readonly verbs: readonly string[];
+  /** Objects by name, where the API allows it; it does not for create, list and watch. */
+  readonly names?: readonly string[];
+  /** In signet's own namespace alone, or in all of them. */
+  readonly scope: 'own' | 'cluster';
+  readonly component: 'base' | 'self-signed';
+  readonly why: string;
+}
+
+/** Everything that signet may do, and nothing else. */
+export const permissions: readonly Permission[] = [
+  {
+    group: '',
+    resource: 'namespaces',
+    verbs: ['get', 'list', 'watch'],
+    scope: 'cluster',
+    component: 'base',
+    why: 'labels and annotations of namespaces',
+  },
+  {
+    group: '',
+    resource: 'events',
+    verbs: ['create'],
+    scope: 'cluster',
+    component: 'base',
+    why: 'Injected and InjectionSkipped on the owner of a Pod',
+  },
+  {
+    group: 'admissionregistration.k8s.io',
+    resource: 'mutatingwebhookconfigurations',
+    verbs: ['get'],
+    names: [objects.webhook],
+    scope: 'cluster',
+    component: 'base',
+    why: 'readiness: does the API server trust what we serve?',
+  },
+  {
+    group: 'admissionregistration.k8s.io',
+    resource: 'mutatingwebhookconfigurations',
+    verbs: ['patch'],
+    names: [objects.webhook],
+    scope: 'cluster',
+    component: 'self-signed',
+    why: 'set caBundle, and repair it when it drifts',
+  },
+  {
+    group: '',
+    resource: 'secrets',
+    verbs: ['create'],
+    scope: 'own',
+    component: 'self-signed',
+    why: 'the first certificate',
+  },
+  {
+    group: '',
+    resource: 'secrets',
+    verbs: ['get', 'update'],
+    names: [objects.secret],
+    scope: 'own',
+    component: 'self-signed',
+    why: 'share and renew it',
+  },
+];
+
+/** The roles of a component with their bindings. */
+export function roles(component: Permission['component'], options: InstallOptions): readonly JsonObject[] {
+  const name = component === 'base' ? objects.account : `${objects.account}-${component}`;
+  return (['cluster', 'own'] as const).flatMap((scope) => {
+    const granted = permissions.filter((one) => one.component === component && one.scope === scope);
+    return granted.length === 0 ? [] : roleWithBinding(name, scope, granted, options);
+  });
+}
+
+function roleWithBinding(
+  name: string,
+  scope: Permission['scope'],
+  granted: readonly Permission[],
+  { namespace }: InstallOptions,
+): readonly JsonObject[] {
+  const kind = scope === 'cluster' ? 'ClusterRole' : 'Role';
+  const metadata = { name, ...(scope === 'own' ? { namespace } : {}), labels };
+  const rules = granted.map(({ group, resource, verbs, names }) => ({
+    apiGroups: [group],
+    resources: [resource],
+    ...(names === undefined ? {} : { resourceNames: names }),
+    verbs,
+  }));
+  const apiVersion = 'rbac.authorization.k8s.io/v1';
+  return [
+    { apiVersion, kind, metadata, rules },
+    {
+      apiVersion,
+      kind: `${kind}Binding`,
+      metadata,
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name },
+      subjects: [{ kind: 'ServiceAccount', name: objects.account, namespace }],
+    },
+  ];
+}

@@ -1,0 +1,86 @@
+import type { Admission } from '../admission/admit.js';
+import type { Review } from '../admission/review.js';
+import { type JsonObject, listAt, objectAt, textAt } from '../json.js';
+
+/** An Event to write about the owner of a Pod. */
+export interface EventDraft {
+  readonly namespace: string;
+  readonly reason: 'Injected' | 'InjectionSkipped';
+  readonly message: string;
+  readonly about: JsonObject;
+}
+
+export interface Recording {
+  readonly write: (draft: EventDraft) => Promise<void>;
+  readonly now: () => number;
+  readonly onTrouble: (message: string) => void;
+}
+
+/** The same is said of the same owner once in so long. */
+const quietMs = 10 * 60_000;
+/** Events that wait to be written; more are dropped, because a storm of Pods must not become a storm of Events. */
+const mostWaiting = 200;
+const mostRemembered = 10_000;
+/** At most so many are under way to the API server. */
+const mostUnderWay = 2;
+
+/** Writes Events about what was decided, off the hot path: deduplicated, bounded, never waited for. */
+export class EventRecorder {
+  readonly #recording: Recording;
+  readonly #waiting: EventDraft[] = [];
+  readonly #said = new Map<string, number>();
+  #underWay = 0;
+
+  constructor(recording: Recording) {
+    this.#recording = recording;
+  }
+
+  /** Takes note of a decision. Pods that never asked are nobody's news, and a Pod without an owner has nobody to tell. */
+  decided({ namespace, object }: Review, { outcome, reason, verdict }: Admission): void {
+    if (verdict?.askedBy === undefined || reason === 'already_injected') return;
+    const owner = listAt(objectAt(object, 'metadata'), 'ownerReferences')[0];
+    const uid = textAt(owner, 'uid');
+    if (uid === undefined) return;
+    const draft: EventDraft = {
+      namespace,
+      reason: outcome === 'injected' ? 'Injected' : 'InjectionSkipped',
+      message: outcome === 'injected' ? 'identity and proxy injected' : `not injected: ${verdict.message} [${reason}]`,
+      about: {
+        apiVersion: textAt(owner, 'apiVersion') ?? '',
+        kind: textAt(owner, 'kind') ?? '',
+        name: textAt(owner, 'name') ?? '',
+        namespace,
+        uid,
+      },
+    };
+    if (this.#wasSaid(`${uid} ${draft.reason} ${reason}`) || this.#waiting.length >= mostWaiting) return;
+    this.#waiting.push(draft);
+    this.#pump();
+  }
+
+  #wasSaid(key: string): boolean {
+    const now = this.#recording.now();
+    const last = this.#said.get(key);
+    if (last !== undefined && now - last < quietMs) return true;
+    if (this.#said.size >= mostRemembered) this.#said.clear();
+    this.#said.set(key, now);
+    return false;
+  }
+
+  #pump(): void {
+    while (this.#underWay < mostUnderWay) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      this.#underWay++;
+      this.#recording
+        .write(next)
+        .catch((error: unknown) =>
+          this.#recording.onTrouble(`events: ${error instanceof Error ? error.message : String(error)}`),
+        )
+        .finally(() => {
+          this.#underWay--;
+          this.#pump();
+        });
+    }
+  }
+}

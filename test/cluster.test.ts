@@ -1,0 +1,399 @@
+import { X509Certificate } from 'node:crypto';
+import t, { type Test } from 'tap';
+import { Api, ApiError } from '../src/cluster/api.js';
+import { readSecret, writeSecret } from '../src/cluster/certificate-secret.js';
+import { writeEvent } from '../src/cluster/events.js';
+import { backoff, NamespaceCache } from '../src/cluster/namespaces.js';
+import { registerBundle, registeredBundle } from '../src/cluster/registration.js';
+import type { Namespace } from '../src/inject/decide/opt-in.js';
+import { permissions } from '../src/install/permissions.js';
+import { webhookConfiguration } from '../src/install/registration.js';
+import type { JsonObject } from '../src/json.js';
+import { bundleOf, SelfSignedCertificates, type Store, type Stored } from '../src/server/certificates/self-signed.js';
+import { type EventDraft, EventRecorder } from '../src/server/events.js';
+import { FakeApi, until } from './fake-api.js';
+import { pick } from './support.js';
+
+const options = {
+  namespace: 'signet',
+  image: 'i',
+  replicas: 2,
+  values: '',
+  url: '',
+  excludedNamespaces: ['kube-system'],
+};
+const configuration = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/signet';
+const every: { method: string; path: string }[] = [];
+
+async function fake(t: Test): Promise<{ server: FakeApi; api: Api }> {
+  const server = new FakeApi();
+  await server.start();
+  t.teardown(async () => {
+    every.push(
+      ...server.seen.map(({ method, path, query }) => ({ method: query.has('watch') ? 'WATCH' : method, path })),
+    );
+    await server.stop();
+  });
+  return { server, api: new Api(server.access) };
+}
+
+function namespace(name: string, annotations: JsonObject = {}): JsonObject {
+  return { kind: 'Namespace', metadata: { name, labels: { 'kubernetes.io/metadata.name': name }, annotations } };
+}
+
+async function cacheOver(t: Test, api: Api, onChange?: (one: Namespace) => void) {
+  const troubles: string[] = [];
+  const waits: number[] = [];
+  const cache = new NamespaceCache(api, {
+    wait: async (ms) => {
+      waits.push(ms);
+      await new Promise((turn) => setImmediate(turn));
+    },
+    random: () => 0,
+    onTrouble: (message) => troubles.push(message),
+    ...(onChange === undefined ? {} : { onChange }),
+  });
+  const running = cache.run();
+  t.teardown(async () => {
+    cache.stop();
+    await running;
+  });
+  return { cache, troubles, waits };
+}
+
+t.test('namespaces are listed page by page and followed; only what matters is kept', async (t) => {
+  const { server, api } = await fake(t);
+  for (let index = 0; index < 1200; index++)
+    server.put(
+      `/api/v1/namespaces/n${index}`,
+      namespace(`n${index}`, { 'linkerd.io/inject': 'enabled', other: 'x'.repeat(100) }),
+    );
+  const { cache } = await cacheOver(t, api);
+  await until(() => cache.isSynced && server.watching === 1);
+  t.same(cache.find('n1199'), {
+    name: 'n1199',
+    labels: { 'kubernetes.io/metadata.name': 'n1199' },
+    annotations: { 'linkerd.io/inject': 'enabled' },
+  });
+  t.equal(server.seen.filter(({ query }) => query.has('limit')).length, 3, 'three pages');
+  server.put('/api/v1/namespaces/n0', namespace('n0', { 'signet.dev/mode': 'audit' }));
+  await until(() => JSON.stringify(cache.find('n0')).includes('audit'));
+  server.remove('/api/v1/namespaces/n1');
+  await until(() => !cache.has('n1'));
+  server.tellAll({ type: 'BOOKMARK', object: { kind: 'Namespace', metadata: { resourceVersion: '999999' } } });
+  server.cutWatches();
+  await until(() => server.watching === 1);
+});
+
+t.test('a miss is one live read, which requests that come meanwhile share', async (t) => {
+  const { server, api } = await fake(t);
+  const { cache } = await cacheOver(t, api);
+  await until(() => cache.isSynced);
+  server.cutWatches();
+  server.objects.set('/api/v1/namespaces/late', namespace('late', { 'linkerd.io/inject': 'enabled' }));
+  const found = await Promise.all(Array.from({ length: 5 }, () => cache.find('late')));
+  t.ok(found.every((one) => one.annotations['linkerd.io/inject'] === 'enabled'));
+  t.ok(server.seen.filter(({ path, method }) => path === '/api/v1/namespaces/late' && method === 'GET').length <= 1);
+  await t.rejects(Promise.resolve(cache.find('nowhere')), /404/);
+});
+
+t.test('the watch survives every kind of error', async (t) => {
+  const { server, api } = await fake(t);
+  server.put('/api/v1/namespaces/a', namespace('a'));
+  // The first lists fail: an error, no JSON, a connection that is cut.
+  server.faults.push(
+    (response) => response.writeHead(500).end('{"message": "etcd is slow"}'),
+    (response) => response.writeHead(200).end('not json'),
+    (response) => response.destroy(),
+  );
+  const { cache, troubles, waits } = await cacheOver(t, api);
+  await until(() => cache.isSynced && server.watching === 1);
+  t.equal(troubles.length, 3);
+  t.same(waits.slice(0, 3), [1000, 2000, 4000], 'each wait is longer than the one before');
+  const works = async (name: string) => {
+    await until(() => server.watching === 1);
+    server.put(`/api/v1/namespaces/${name}`, namespace(name));
+    await until(() => cache.has(name));
+    t.pass(`still follows after ${name}`);
+  };
+  server.tellAll({ type: 'ERROR', object: { kind: 'Status', code: 410, message: 'too old resource version' } });
+  await works('gone');
+  server.tellAll({ type: 'ERROR', object: { kind: 'Status', code: 500, message: 'internal' } });
+  await works('internal');
+  server.cutWatches();
+  await works('cut');
+  server.tellAll({ type: 'MODIFIED', object: { kind: 'Namespace', metadata: {} } });
+  await works('nameless');
+  t.equal(backoff(20, 1), 15_000, 'never longer than half a minute, and spread');
+});
+
+t.test('the bundle is set on every entry by JSON Patch, and repaired when it drifts', async (t) => {
+  const { server, api } = await fake(t);
+  server.put(configuration, webhookConfiguration(options));
+  t.equal(await registeredBundle(api, 'signet'), undefined);
+  t.equal(await registerBundle(api, 'signet', 'BUNDLE'), true);
+  t.equal(await registeredBundle(api, 'signet'), 'BUNDLE');
+  t.equal(await registerBundle(api, 'signet', 'BUNDLE'), false, 'nothing to do');
+  const patch = server.seen.find(({ method }) => method === 'PATCH');
+  t.equal(patch?.query.get('fieldManager'), 'signet-ca');
+  t.match(patch?.body, [
+    { op: 'test', path: '/webhooks/0/name', value: 'namespace.signet.dev' },
+    { op: 'add', path: '/webhooks/0/clientConfig/caBundle' },
+  ]);
+  const drifted = structuredClone(server.objects.get(configuration) ?? {});
+  Object.assign(pick(drifted, '/webhooks/2/clientConfig') ?? {}, { caBundle: 'b3RoZXI=' });
+  server.put(configuration, drifted);
+  t.equal(await registeredBundle(api, 'signet'), undefined);
+  await registerBundle(api, 'signet', 'BUNDLE');
+  t.equal(await registeredBundle(api, 'signet'), 'BUNDLE');
+  // The entries change between the look and the patch: look again.
+  server.faults.push((response) => {
+    response.writeHead(200).end(JSON.stringify({ webhooks: [{ name: 'gone.signet.dev', clientConfig: {} }] }));
+  });
+  await registerBundle(api, 'signet', 'NEW');
+  t.equal(await registeredBundle(api, 'signet'), 'NEW');
+});
+
+t.test('a Secret is written by whoever comes first', async (t) => {
+  const { api } = await fake(t);
+  t.equal(await readSecret(api, 'signet', 'signet-tls'), undefined);
+  t.equal(await writeSecret(api, 'signet', 'signet-tls', { a: 'é' }, undefined), true);
+  t.equal(await writeSecret(api, 'signet', 'signet-tls', { a: 'late' }, undefined), false);
+  const found = await readSecret(api, 'signet', 'signet-tls');
+  t.same(found?.texts, { a: 'é' });
+  t.equal(await writeSecret(api, 'signet', 'signet-tls', { a: 'two' }, found?.version), true);
+  t.equal(
+    await writeSecret(api, 'signet', 'signet-tls', { a: 'three' }, found?.version),
+    false,
+    'based on an old version',
+  );
+});
+
+/** A store in memory with versions, a clock that the test moves, and a registration that keeps its history. */
+function world() {
+  let stored: Stored | undefined;
+  let version = 0;
+  const bundles: string[] = [];
+  const state = { now: Date.now() };
+  const store: Store = {
+    read: async () => (version === 0 ? undefined : { stored, version: String(version) }),
+    write: async (next, basedOn) => {
+      if (basedOn !== (version === 0 ? undefined : String(version))) return false;
+      stored = next;
+      version++;
+      return true;
+    },
+  };
+  return {
+    store,
+    bundles,
+    state,
+    replace: (next: Stored | undefined) => {
+      stored = next;
+      version++;
+    },
+    stored: () => stored,
+  };
+}
+
+function replica(t: Test, at: ReturnType<typeof world>, register?: (bundle: string) => Promise<void>) {
+  const served: string[] = [];
+  const ticks: (() => void)[] = [];
+  const troubles: string[] = [];
+  const lifetimes = { authorityMs: 90 * 60_000, leafMs: 30 * 60_000, checkMs: 1, settleMs: 2 };
+  const certificates = new SelfSignedCertificates({
+    store: at.store,
+    register:
+      register ??
+      (async (bundle) => {
+        at.bundles.push(bundle);
+      }),
+    dnsNames: ['signet.signet.svc'],
+    addresses: ['127.0.0.1'],
+    lifetimes,
+    now: () => at.state.now,
+    // A check waits until the test says so; settling does not.
+    wait: (ms, signal) =>
+      ms === 1
+        ? new Promise((resolve, reject) => {
+            ticks.push(resolve);
+            signal.addEventListener('abort', reject);
+          })
+        : Promise.resolve(),
+    onTrouble: (message) => troubles.push(message),
+  });
+  const stop = certificates.watch(({ cert }) => {
+    const leaf = new X509Certificate(cert);
+    const verified = (at.bundles.at(-1) ?? '')
+      .split(/(?=-----BEGIN)/)
+      .some((ca) => ca.trim() !== '' && leaf.verify(new X509Certificate(ca).publicKey));
+    served.push(verified ? 'verified' : 'NOT VERIFIED');
+  });
+  t.teardown(stop);
+  const tick = async () => {
+    await until(() => ticks.length > 0);
+    ticks.shift()?.();
+    await until(() => ticks.length > 0);
+  };
+  return { certificates, served, troubles, tick };
+}
+
+t.test(
+  'two replicas agree on one certificate, renew it in time, and never serve what is not trusted yet',
+  async (t) => {
+    const at = world();
+    const [one, two] = [replica(t, at), replica(t, at)];
+    await Promise.all([one.certificates.start(), two.certificates.start()]);
+    t.equal(one.certificates.current().cert, two.certificates.current().cert, 'the second took what the first made');
+    const first = one.certificates.current().cert;
+    t.ok(new X509Certificate(first).checkHost('signet.signet.svc'));
+    t.equal(new X509Certificate(first).publicKey.asymmetricKeyDetails?.namedCurve, 'prime256v1');
+    await one.tick();
+    t.equal(one.certificates.current().cert, first, 'a good certificate stays');
+    at.state.now += 21 * 60_000; // less than a third of the leaf's life is left
+    await two.tick();
+    await one.tick();
+    const second = two.certificates.current().cert;
+    t.not(second, first);
+    t.equal(one.certificates.current().cert, second);
+    at.state.now += 45 * 60_000; // now of the authority's as well
+    await one.tick();
+    await two.tick();
+    t.equal(at.stored()?.previous.includes('BEGIN CERTIFICATE'), true);
+    t.equal((at.bundles.at(-1)?.match(/BEGIN CERTIFICATE/g) ?? []).length, 2, 'the bundle carries old and new');
+    t.ok(
+      new X509Certificate(second).verify(new X509Certificate(at.stored()?.previous ?? '').publicKey),
+      'who still serves the old one is still trusted',
+    );
+    t.notOk([...one.served, ...two.served].includes('NOT VERIFIED'));
+    at.state.now += 60 * 60_000; // the old authority is over
+    await one.tick();
+    t.equal((bundleOf(at.stored() ?? never(), at.state.now + 91 * 60_000).match(/BEGIN CERTIFICATE/g) ?? []).length, 1);
+  },
+);
+
+t.test('a Secret that was deleted or edited is made anew, and trouble leaves the old certificate', async (t) => {
+  const at = world();
+  let broken = false;
+  const one = replica(t, at, async (bundle) => {
+    if (broken) throw new ApiError(500, 'the API server is away');
+    at.bundles.push(bundle);
+  });
+  await one.certificates.start();
+  const first = one.certificates.current().cert;
+  broken = true;
+  at.replace(undefined);
+  await one.tick();
+  t.equal(one.certificates.current().cert, first, 'not served before it is registered');
+  t.match(one.troubles, ['certificates: the API server is away']);
+  broken = false;
+  await one.tick();
+  const second = one.certificates.current().cert;
+  t.not(second, first);
+  const stored = at.stored() ?? never();
+  at.replace({ ...stored, leaf: { cert: stored.leaf.cert, key: stored.authority.key } });
+  await one.tick();
+  t.not(one.certificates.current().cert, second, 'a key that does not fit is replaced');
+  t.notOk(one.served.includes('NOT VERIFIED'));
+});
+
+t.test('Events go to the owner, once, off the hot path, and never for Pods that did not ask', async (t) => {
+  const { server, api } = await fake(t);
+  const drafts: EventDraft[] = [];
+  const troubles: string[] = [];
+  let now = 0;
+  const recorder = new EventRecorder({
+    write: async (draft) => {
+      drafts.push(draft);
+      await writeEvent(api, draft, new Date(0));
+    },
+    now: () => now,
+    onTrouble: (message) => troubles.push(message),
+  });
+  const decide = (
+    uid: string,
+    askedBy: 'namespace' | undefined,
+    outcome: 'injected' | 'skipped' = 'injected',
+    reason: string = outcome,
+  ) => {
+    const object = {
+      metadata: {
+        ownerReferences: uid === '' ? [] : [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', uid }],
+      },
+    };
+    const review = {
+      uid: 'u',
+      operation: 'CREATE',
+      kind: 'Pod',
+      resource: 'pods',
+      subresource: '',
+      namespace: 'shop',
+      dryRun: false,
+      object,
+    };
+    const verdict = {
+      subject: { is: 'other' as const, kind: 'Pod', name: '' },
+      outcome: 'inject' as const,
+      reason: 'injected' as const,
+      message: 'm',
+      advice: '',
+      passed: [],
+      optIn: { namespace: '', workload: '' },
+      askedBy,
+      settings: undefined,
+      additions: [],
+      warnings: [],
+    };
+    recorder.decided(review, { outcome, reason, answer: '', verdict });
+  };
+  decide('a', 'namespace');
+  decide('a', 'namespace');
+  decide('b', undefined);
+  decide('', 'namespace');
+  decide('a', 'namespace', 'skipped', 'already_injected');
+  decide('a', 'namespace', 'skipped', 'host_network_enabled');
+  await until(() => server.seen.length === 2);
+  t.same(
+    drafts.map(({ reason }) => reason),
+    ['Injected', 'InjectionSkipped'],
+  );
+  t.match(server.seen[0]?.body, {
+    involvedObject: { kind: 'ReplicaSet', name: 'web-1', uid: 'a', namespace: 'shop' },
+    type: 'Normal',
+    source: { component: 'signet' },
+  });
+  now += 11 * 60_000;
+  decide('a', 'namespace');
+  await until(() => drafts.length === 3);
+  server.faults.push((response) => response.writeHead(403).end('{"message":"forbidden"}'));
+  decide('c', 'namespace');
+  await until(() => troubles.length === 1);
+  t.match(troubles[0], 'events: 403: forbidden');
+});
+
+t.test('everything that was asked of the API server is granted, and nothing else is', async (t) => {
+  const verbs: { readonly [method: string]: string } = {
+    GET: 'get',
+    POST: 'create',
+    PUT: 'update',
+    PATCH: 'patch',
+    WATCH: 'watch',
+  };
+  const used = new Set(
+    every.map(({ method, path }) => {
+      const [, resource = '', name] =
+        /(?:\/v1|\/namespaces\/[^/]+)\/(namespaces|secrets|events|mutatingwebhookconfigurations)(?:\/([^/]+))?$/.exec(
+          path,
+        ) ?? [];
+      const verb =
+        method === 'GET' && resource === 'namespaces' && name === undefined ? 'list' : (verbs[method] ?? method);
+      return `${verb} ${resource}`;
+    }),
+  );
+  const granted = new Set(permissions.flatMap(({ verbs: all, resource }) => all.map((verb) => `${verb} ${resource}`)));
+  t.same([...used].sort(), [...granted].sort());
+});
+
+function never(): never {
+  throw new Error('there must be something here');
+}

@@ -1,0 +1,253 @@
+import t from 'tap';
+import { admit } from '../src/admission/admit.js';
+import { holds } from '../src/inject/decide/conditions.js';
+import { meshOf } from '../src/inject/mesh.js';
+import { components } from '../src/install/components.js';
+import { type Entry, entries } from '../src/install/entries.js';
+import { install } from '../src/install/install.js';
+import { labels, objects, selector } from '../src/install/options.js';
+import { conditionOf, webhookConfiguration } from '../src/install/registration.js';
+import { at, isObject, type Json, type JsonObject, listAt, objectAt, textAt } from '../src/json.js';
+import { load } from '../src/values/load.js';
+import { documentsIn, pick, signet, structuralFaults } from './support.js';
+
+const options = {
+  namespace: 'signet',
+  image: 'registry.example/signet:1',
+  replicas: 2,
+  values: '{}\n',
+  url: '',
+  excludedNamespaces: ['kube-system'],
+};
+const key = 'linkerd.io/inject';
+const words = [undefined, '', 'enabled', 'ingress', 'disabled', 'nonsense'];
+
+function metadata(label: string | undefined, annotation: string | undefined): JsonObject {
+  return {
+    ...(label === undefined ? {} : { labels: { [key]: label } }),
+    ...(annotation === undefined ? {} : { annotations: { [key]: annotation } }),
+  };
+}
+
+/** Evaluates a label selector as Kubernetes does. */
+function selects(expressions: readonly Json[], map: JsonObject): boolean {
+  return expressions.every((one) => {
+    const value = at(map, textAt(one, 'key') ?? '');
+    const values = listAt(one, 'values');
+    switch (textAt(one, 'operator')) {
+      case 'In':
+        return value !== undefined && values.includes(value);
+      case 'NotIn':
+        return value === undefined || !values.includes(value);
+      case 'DoesNotExist':
+        return value === undefined;
+      default:
+        throw new Error('unknown operator');
+    }
+  });
+}
+
+t.test('every combination of opt-in reaches the handler by the right entries, and the handler agrees', async (t) => {
+  const configuration = webhookConfiguration(options);
+  const result = load([]);
+  if ('mistakes' in result) throw new Error('defaults');
+  const mesh = meshOf(result.loaded, 'signet', () => '');
+  const spec = { containers: [{ name: 'app', image: 'a' }] };
+  const meshed = {
+    containers: [
+      { name: 'app', image: 'a' },
+      { name: 'linkerd-proxy', image: 'cr.l5d.io/linkerd/proxy:1' },
+    ],
+  };
+  let combinations = 0;
+  for (const nsLabel of words)
+    for (const nsAnnotation of words)
+      for (const podLabel of words)
+        for (const podAnnotation of words)
+          for (const hasProxy of [false, true]) {
+            combinations++;
+            const pod: JsonObject = {
+              kind: 'Pod',
+              metadata: metadata(podLabel, podAnnotation),
+              spec: hasProxy ? meshed : spec,
+            };
+            const namespace = {
+              name: 'shop',
+              labels: nsLabel === undefined ? {} : { [key]: nsLabel },
+              annotations: nsAnnotation === undefined ? {} : { [key]: nsAnnotation },
+            };
+            const called = entries.filter(
+              ({ resource, name }) => resource === 'pods' && reaches(configuration, name, namespace.labels, pod),
+            );
+            const review = {
+              uid: 'u',
+              operation: 'CREATE',
+              kind: 'Pod',
+              resource: 'pods',
+              subresource: '',
+              namespace: 'shop',
+              dryRun: false,
+              object: pod,
+            };
+            const { verdict } = admit(mesh, review, namespace, { namespaceAsked: false });
+            const asked = verdict?.askedBy;
+            const where = JSON.stringify({
+              nsLabel,
+              nsAnnotation,
+              podLabel,
+              podAnnotation,
+              hasProxy,
+              called: called.map(({ name }) => name),
+              asked,
+            });
+            const failing = called.filter(({ failurePolicy }) => failurePolicy === 'Fail');
+            if (failing.length > 1) t.fail(`more than one entry that fails: ${where}`);
+            if (called.some(({ name }) => name === 'rest') && called.some(({ name }) => name === 'pod') && hasProxy)
+              t.fail(`rest beside pod though there is a proxy: ${where}`);
+            if (asked !== undefined && called.length === 0 && !hasProxy) t.fail(`asks and is never sent: ${where}`);
+            // What the API server holds back when we are away must have asked: by a label it can see, or by the Pod itself.
+            if (failing.length > 0 && asked === undefined && !isHalfAsked(namespace.labels, pod))
+              t.fail(`could be blocked without asking: ${where}`);
+            if (asked === 'workload' && failing.length === 0) t.fail(`asks by itself and could slip through: ${where}`);
+          }
+  t.equal(combinations, 6 ** 4 * 2);
+});
+
+/** Says yes where the API server looks, and something else that cannot be understood where it does not. */
+function isHalfAsked(namespaceLabels: JsonObject, pod: JsonObject): boolean {
+  const asks = (value: Json | undefined) => value === 'enabled' || value === 'ingress';
+  const of = (map: string) => at(objectAt(objectAt(pod, 'metadata'), map), key);
+  return asks(at(namespaceLabels, key)) || asks(of('labels')) || asks(of('annotations'));
+}
+
+function reaches(
+  configuration: JsonObject,
+  name: Entry['name'],
+  namespaceLabels: JsonObject,
+  pod: JsonObject,
+): boolean {
+  const entry = listAt(configuration, 'webhooks').find((one) => textAt(one, 'name') === `${name}.signet.dev`);
+  const condition = conditionOf(name);
+  const inNamespace = selects(listAt(objectAt(entry, 'namespaceSelector'), 'matchExpressions'), {
+    'kubernetes.io/metadata.name': 'shop',
+    ...namespaceLabels,
+  });
+  const onObject = selects(
+    listAt(objectAt(entry, 'objectSelector'), 'matchExpressions'),
+    objectAt(objectAt(pod, 'metadata'), 'labels'),
+  );
+  return inNamespace && onObject && (condition === undefined || holds(condition, pod));
+}
+
+t.test('conditions guard every key before they read it', async (t) => {
+  for (const webhook of listAt(webhookConfiguration(options), 'webhooks')) {
+    for (const condition of listAt(webhook, 'matchConditions')) {
+      const expression = textAt(condition, 'expression') ?? '';
+      for (const [, path = ''] of expression.matchAll(/(object\.metadata\.\w+)\[/g))
+        t.ok(expression.includes(`has(${path})`), path);
+      t.notMatch(expression, /namespaceObject/, 'which would fail every request');
+    }
+  }
+});
+
+t.test('manifests are the same from run to run, have no caBundle, and agree with each other', async (t) => {
+  const all = Object.keys(components);
+  const made = install(
+    options,
+    all.filter((name) => name !== 'cert-manager'),
+  );
+  t.same(
+    made,
+    install(
+      options,
+      all.filter((name) => name !== 'cert-manager'),
+    ),
+  );
+  const text = JSON.stringify(made);
+  t.notMatch(text, /caBundle/);
+  const one = (kind: string) => made.find((object) => object.kind === kind) ?? {};
+  const deployment = one('Deployment');
+  t.same(structuralFaults(pick(deployment, '/spec/template')), []);
+  t.same(pick(deployment, '/spec/selector/matchLabels'), selector);
+  t.match(pick(deployment, '/spec/template/metadata/labels'), selector);
+  t.same(pick(one('Service'), '/spec/selector'), selector);
+  t.equal(
+    pick(one('Service'), '/spec/ports/0/targetPort'),
+    pick(deployment, '/spec/template/spec/containers/0/ports/0/name'),
+  );
+  t.same(pick(one('PodDisruptionBudget'), '/spec/selector/matchLabels'), selector);
+  t.equal(
+    pick(one('MutatingWebhookConfiguration'), '/webhooks/0/clientConfig/service/name'),
+    pick(one('Service'), '/metadata/name'),
+  );
+  t.equal(pick(deployment, '/spec/template/spec/serviceAccountName'), pick(one('ServiceAccount'), '/metadata/name'));
+  for (const binding of made.filter(
+    ({ kind }) => /Binding$/.test(String(kind)) && kind !== 'ValidatingAdmissionPolicyBinding',
+  )) {
+    t.ok(
+      made.some(
+        (role) =>
+          role.kind === pick(binding, '/roleRef/kind') &&
+          pick(role, '/metadata/name') === pick(binding, '/roleRef/name'),
+      ),
+      'a binding has its role',
+    );
+  }
+  t.equal(
+    pick(one('ValidatingAdmissionPolicyBinding'), '/spec/policyName'),
+    pick(one('ValidatingAdmissionPolicy'), '/metadata/name'),
+  );
+  for (const object of made) t.match(pick(object, '/metadata/labels'), labels, `${object.kind} is labelled`);
+  const container = pick(deployment, '/spec/template/spec/containers/0/securityContext');
+  t.same(container, { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] }, readOnlyRootFilesystem: true });
+  t.equal(made.at(-1)?.kind, 'ValidatingAdmissionPolicyBinding', 'whoever could block something comes last');
+});
+
+t.test('components change what they say', async (t) => {
+  const args = (chosen: readonly string[]) =>
+    pick(
+      install(options, chosen).find(({ kind }) => kind === 'Deployment'),
+      '/spec/template/spec/containers/0/args',
+    );
+  t.ok(JSON.stringify(args(['self-signed'])).includes('--self-signed'));
+  t.notOk(JSON.stringify(args(['cert-manager'])).includes('--self-signed'));
+  t.ok(JSON.stringify(args(['cert-manager'])).includes('--tls-cert'));
+  const webhook = install(options, ['cert-manager']).find(({ kind }) => kind === 'MutatingWebhookConfiguration');
+  t.equal(pick(webhook, '/metadata/annotations/cert-manager.io~1inject-ca-from'), `signet/${objects.secret}`);
+  t.ok(JSON.stringify(args(['linkerd'])).includes('identityTrustAnchorsPEM='));
+});
+
+t.test('signet install prints it, and signet uninstall what to delete, the registration first', async (t) => {
+  const first = await signet(['install']);
+  t.equal(first.code, 0);
+  t.equal(first.out, (await signet(['install'])).out, 'byte for byte');
+  t.same(
+    documentsIn(first.out)
+      .map((one) => (isObject(one) ? one.kind : undefined))
+      .slice(0, 2),
+    ['Namespace', 'ServiceAccount'],
+  );
+  const outside = await signet(['install', '--url', 'https://127.0.0.1:8443/']);
+  t.match(outside.out, 'url: https://127.0.0.1:8443/mutate/namespace');
+  t.notMatch(outside.out, /kind: Deployment/);
+  t.match((await signet(['install', '--namespace', 'mesh', '--image', 'x:1', '--replicas', '3'])).out, /replicas: 3/);
+  t.match((await signet(['install', '-o', 'json'])).out, /"kind": "List"/);
+  for (const [args, message] of [
+    [['--replicas', 'x'], '--replicas takes a whole number'],
+    [['--url', 'http://x'], '--url takes an https:// address'],
+    [['--with', 'gard'], 'did you mean guard?'],
+    [['--with', 'cert-manager'], 'add --without self-signed'],
+  ] as const) {
+    const ran = await signet(['install', ...args]);
+    t.equal(ran.code, 2);
+    t.match(ran.err, message);
+  }
+  const gone = (await signet(['uninstall'])).out.trim().split('\n');
+  t.match(gone[0], /validatingadmissionpolicybinding/);
+  t.ok(
+    gone.findIndex((line) => line.includes('mutatingwebhookconfiguration')) <
+      gone.findIndex((line) => line.includes('deployment')),
+  );
+  t.match(gone.at(-1), /namespace signet$/);
+  t.notMatch((await signet(['uninstall', '--namespace', 'linkerd'])).out, /delete --ignore-not-found namespace/);
+});
