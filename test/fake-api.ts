@@ -86,7 +86,7 @@ export class FakeApi {
       if (path.startsWith(`${prefix}/`)) response.write(`${JSON.stringify(event)}\n`);
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
     const url = new URL(request.url ?? '/', 'https://fake');
     let text = '';
     for await (const piece of request) text += piece;
@@ -115,7 +115,7 @@ export class FakeApi {
     response.on('close', () => this.#watches.delete(watch));
   }
 
-  #get(url: URL, response: ServerResponse): void {
+  #get(url: URL, response: ServerResponse): ServerResponse {
     const object = this.objects.get(url.pathname);
     if (object !== undefined) return say(response, 200, object);
     if (!/namespaces$/.test(url.pathname)) return fail(response, 404, `${url.pathname} not found`);
@@ -132,14 +132,14 @@ export class FakeApi {
     });
   }
 
-  #create(path: string, body: Json, response: ServerResponse): void {
+  #create(path: string, body: Json, response: ServerResponse): ServerResponse {
     const name = textAt(objectAt(body, 'metadata'), 'name') ?? `generated-${++this.#version}`;
     if (this.objects.has(`${path}/${name}`)) return fail(response, 409, `${name} already exists`);
     this.put(`${path}/${name}`, isObject(body) ? body : {});
     return say(response, 201, this.objects.get(`${path}/${name}`) ?? {});
   }
 
-  #replace(path: string, body: Json, response: ServerResponse): void {
+  #replace(path: string, body: Json, response: ServerResponse): ServerResponse {
     const known = textAt(objectAt(this.objects.get(path), 'metadata'), 'resourceVersion');
     if (known !== textAt(objectAt(body, 'metadata'), 'resourceVersion'))
       return fail(response, 409, 'the object has been modified');
@@ -147,7 +147,7 @@ export class FakeApi {
     return say(response, 200, this.objects.get(path) ?? {});
   }
 
-  #patch(path: string, body: Json, response: ServerResponse): void {
+  #patch(path: string, body: Json, response: ServerResponse): ServerResponse {
     const object = this.objects.get(path);
     if (object === undefined) return fail(response, 404, `${path} not found`);
     try {
@@ -160,13 +160,12 @@ export class FakeApi {
   }
 }
 
-function say(response: ServerResponse, status: number, json: Json): void {
-  response.writeHead(status, { 'content-type': 'application/json' });
-  response.end(JSON.stringify(json));
+function say(response: ServerResponse, status: number, json: Json): ServerResponse {
+  return response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json));
 }
 
-function fail(response: ServerResponse, code: number, message: string): void {
-  say(response, code, { kind: 'Status', status: 'Failure', code, message });
+function fail(response: ServerResponse, code: number, message: string): ServerResponse {
+  return say(response, code, { kind: 'Status', status: 'Failure', code, message });
 }
 
 /** Waits until something holds, without a clock: the event loop turns until it does. */

@@ -7,10 +7,16 @@ export interface EventText {
   readonly reason: string;
   readonly message: string;
   readonly about: JsonObject;
+  /** `Normal` where nothing else is said. */
+  readonly type?: 'Normal' | 'Warning';
 }
 
 /** Writes an Event. */
-export async function writeEvent(api: Api, { namespace, reason, message, about }: EventText, now: Date): Promise<void> {
+export async function writeEvent(
+  api: Api,
+  { namespace, reason, message, about, type = 'Normal' }: EventText,
+  now: Date,
+): Promise<void> {
   const time = now.toISOString().replace(/\.\d+Z$/, 'Z');
   await api.create(`/api/v1/namespaces/${namespace}/events`, {
     apiVersion: 'v1',
@@ -19,7 +25,7 @@ export async function writeEvent(api: Api, { namespace, reason, message, about }
     involvedObject: about,
     reason,
     message: message.slice(0, 1024),
-    type: 'Normal',
+    type,
     count: 1,
     firstTimestamp: time,
     lastTimestamp: time,

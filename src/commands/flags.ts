@@ -56,6 +56,8 @@ export const flags = {
   url: { value: 'URL', help: 'register a webhook that runs outside of the cluster, at this address' },
   with: { value: 'COMPONENT', help: 'add a component; may be repeated' },
   without: { value: 'COMPONENT', help: 'leave a default component out; may be repeated' },
+  'client-ca': { value: 'FILE', help: 'accept only callers with a certificate of this authority' },
+  'client-name': { value: 'NAME', help: 'and of this common name; may be repeated' },
   'drain-seconds': {
     value: 'SECONDS',
     help: 'how long to serve on after SIGTERM, until no new request comes (default: 5)',

@@ -41,9 +41,26 @@ export async function clusterSurroundings(
     isKnown: (name) => cache.has(name),
     certificates,
     decided: (review, admission) => events.decided(review, admission),
+    valuesInvalid: (mistakes) => {
+      const message = `the values are invalid, the last good ones are used: ${mistakes}`;
+      aboutValues(api, namespace, message).catch((error: unknown) => onTrouble(`events: ${causeOf(error)}`));
+    },
     becomeReady: (port) => becomeReady(api, cache, port, given.all('host')[0] ?? service, log),
     stop: () => cache.stop(),
   };
+}
+
+/** An Event on our own Pod; with its uid, or it would not show in `kubectl describe`. */
+async function aboutValues(api: Api, namespace: string, message: string): Promise<void> {
+  const pod = process.env.POD_UID;
+  const about = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    name: process.env.HOSTNAME ?? '',
+    namespace,
+    ...(pod === undefined ? {} : { uid: pod }),
+  };
+  await writeEvent(api, { namespace, reason: 'ValuesInvalid', message, about, type: 'Warning' }, new Date());
 }
 
 function accessTo(given: Given): ReturnType<typeof accessFrom> {

@@ -21,6 +21,7 @@ export async function standaloneSurroundings(
     isKnown: (name) => namespaces.has(name),
     certificates: files ?? (await madeForHere(given)),
     decided: () => {},
+    valuesInvalid: () => {},
     becomeReady: async () => {},
     stop: () => {},
   };

@@ -19,7 +19,7 @@ import type { Given } from './flags.js';
 import { clusterSurroundings } from './serve-cluster.js';
 import { caFile, standaloneSurroundings } from './serve-standalone.js';
 import type { Terminal } from './terminal.js';
-import { meshFrom } from './values-input.js';
+import { meshFrom, readText } from './values-input.js';
 
 /** What the webhook lives in: a cluster, or nothing but files. */
 export interface Surroundings {
@@ -27,6 +27,8 @@ export interface Surroundings {
   readonly isKnown: (name: string) => boolean;
   readonly certificates: CertificateSource;
   readonly decided: (review: Review, admission: Admission) => void;
+  /** Told when the values on disk turn invalid, so that whoever broke them can see it where they look. */
+  readonly valuesInvalid: (mistakes: string) => void;
   /** Resolves when the API server can reach and trust the port. */
   readonly becomeReady: (port: number) => Promise<void>;
   readonly stop: () => void;
@@ -43,6 +45,7 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
   let mesh = meshFrom(given, terminal);
   let notReady: string | undefined = 'starting';
   const files = filesFrom(given, (message) => log.warn(message));
+  const client = clientAuthority(given);
   const around = given.has('standalone')
     ? await standaloneSurroundings(given, files)
     : await clusterSurroundings(given, log, files);
@@ -55,11 +58,15 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
       log: (line, message) => log.info(line, message),
       warn: (line, message) => log.warn(line, message),
       now: () => performance.now(),
+      callers: given.all('client-name'),
     },
-    tlsOptions(around.certificates.current()),
+    {
+      ...tlsOptions(around.certificates.current(), client),
+      ...(client === undefined ? {} : { requestCert: true, rejectUnauthorized: true }),
+    },
   );
-  const stopCertificates = serveCertificates(around.certificates, app.server, metrics, log);
-  const stopValues = watchValues(given, metrics, log, (next) => {
+  const stopCertificates = serveCertificates(around.certificates, app.server, metrics, log, client);
+  const stopValues = watchValues(given, metrics, log, around.valuesInvalid, (next) => {
     mesh = next;
   });
   const admin = createAdmin(metrics, { notReady: () => notReady });
@@ -102,19 +109,32 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
 }
 
 /** Passed as a whole on every change: what is left out would fall back to its default, the lowest TLS version included. */
-function tlsOptions({ key, cert }: KeyPair) {
-  return { key, cert, minVersion: 'TLSv1.2' as const };
+function tlsOptions({ key, cert }: KeyPair, client: string | undefined) {
+  return { key, cert, minVersion: 'TLSv1.2' as const, ...(client === undefined ? {} : { ca: client }) };
 }
 
-function serveCertificates(source: CertificateSource, server: object, metrics: Metrics, log: Logger): () => void {
+function serveCertificates(
+  source: CertificateSource,
+  server: object,
+  metrics: Metrics,
+  log: Logger,
+  client: string | undefined,
+): () => void {
   const show = (pair: KeyPair) => metrics.certificateNotAfter.set(notAfter(pair.cert) / 1000);
   show(source.current());
   return source.watch((pair) => {
     if ('setSecureContext' in server && typeof server.setSecureContext === 'function')
-      server.setSecureContext(tlsOptions(pair));
+      server.setSecureContext(tlsOptions(pair, client));
     show(pair);
     log.info({ notAfter: new Date(notAfter(pair.cert)).toISOString() }, 'serving a new certificate');
   });
+}
+
+/** Whom callers must be certified by; off unless it is asked for, because an API server needs a kubeconfig to show a certificate. */
+function clientAuthority(given: Given): string | undefined {
+  const file = given.last('client-ca');
+  if (file === undefined && given.has('client-name')) throw new Failure('--client-name needs --client-ca');
+  return file === undefined ? undefined : readText(file);
 }
 
 function filesFrom(given: Given, onTrouble: (message: string) => void): CertificateSource | undefined {
@@ -128,7 +148,13 @@ function filesFrom(given: Given, onTrouble: (message: string) => void): Certific
   }
 }
 
-function watchValues(given: Given, metrics: Metrics, log: Logger, taken: (mesh: Mesh) => void): () => void {
+function watchValues(
+  given: Given,
+  metrics: Metrics,
+  log: Logger,
+  tell: (mistakes: string) => void,
+  taken: (mesh: Mesh) => void,
+): () => void {
   const files = [...given.all('values'), ...given.all('set-file').map((one) => one.slice(one.indexOf('=') + 1))];
   return reloadValues({
     files,
@@ -143,6 +169,7 @@ function watchValues(given: Given, metrics: Metrics, log: Logger, taken: (mesh: 
     kept: (mistakes) => {
       metrics.valuesInvalid.set(1);
       log.error({ mistakes }, 'the values on disk are invalid; the last good ones are used');
+      tell(mistakes);
     },
   });
 }

@@ -61,6 +61,8 @@ export const verbs: { readonly [name: string]: Verb } = {
       'cert-lifetime',
       'tls-cert',
       'tls-key',
+      'client-ca',
+      'client-name',
       'standalone',
       'namespaces',
       'ca-file',

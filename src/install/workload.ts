@@ -130,7 +130,10 @@ function container(image: string): JsonObject {
       '--values',
       `${valuesPath}/values.yaml`,
     ],
-    env: [{ name: 'POD_NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } }],
+    env: [
+      { name: 'POD_NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
+      { name: 'POD_UID', valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } },
+    ],
     ports: [
       { name: 'https', containerPort: ports.https },
       { name: 'admin', containerPort: ports.admin },

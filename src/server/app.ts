@@ -1,4 +1,4 @@
-import type { SecureContextOptions } from 'node:tls';
+import { type SecureContextOptions, TLSSocket } from 'node:tls';
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { type Admission, admit, concerns, pass } from '../admission/admit.js';
 import { type Review, readReview } from '../admission/review.js';
@@ -30,6 +30,8 @@ export interface Wiring {
   /** Told of every decision that was not a dry run; must not throw, nor wait. */
   readonly decided: (review: Review, admission: Admission) => void;
   readonly now: () => number;
+  /** Common names of callers that are let in; empty: whoever has a certificate of the client authority, if there is one. */
+  readonly callers?: readonly string[];
 }
 
 /** How a path behaves. */
@@ -46,6 +48,11 @@ const routes: ReadonlyMap<string, Route> = new Map([
   ...['/inject', '/'].map((path) => [path, { namespaceAsked: false, failurePolicy: 'Ignore' }] as const),
 ]);
 
+/** The name in the certificate of whoever is at the other end. */
+function isCaller(socket: object, callers: readonly string[]): boolean {
+  return socket instanceof TLSSocket && callers.includes(String(socket.getPeerCertificate().subject?.CN ?? ''));
+}
+
 /** The HTTPS server that answers admission reviews; without `tls` it can only be tried through `inject()`. */
 export function createApp(
   wiring: Wiring,
@@ -58,6 +65,13 @@ export function createApp(
     keepAliveTimeout,
     requestTimeout: 15_000,
   });
+  const callers = wiring.callers ?? [];
+  if (callers.length > 0)
+    app.addHook(
+      'onRequest',
+      (request, reply, done) =>
+        void (isCaller(request.raw.socket, callers) ? done() : problem(reply, 403, 'this caller is not let in')),
+    );
   // Fastify also takes plain text by itself; a review is JSON and nothing else.
   app.removeContentTypeParser('text/plain');
   for (const [path, route] of routes) app.post(path, (request, reply) => answer(wiring, route, request.body, reply));
