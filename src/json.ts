@@ -58,7 +58,15 @@ export function follow(value: Json | undefined, path: readonly string[]): Json |
 
 /** Writes a path as a JSON Pointer (RFC 6901). */
 export function pointer(path: readonly (string | number)[]): string {
-  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  let text = '';
+  for (const part of path) text += `/${escaped(String(part))}`;
+  return text;
+}
+
+/** Most parts need no escaping, and looking is a tenth of the price of replacing. */
+function escaped(part: string): string {
+  if (!part.includes('/') && !part.includes('~')) return part;
+  return part.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 /** Reads a JSON Pointer back into its parts. */

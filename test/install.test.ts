@@ -1,4 +1,7 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
+import { manifestFiles } from '../scripts/manifests.js';
 import { admit } from '../src/admission/admit.js';
 import { holds } from '../src/inject/decide/conditions.js';
 import { meshOf } from '../src/inject/mesh.js';
@@ -250,4 +253,48 @@ t.test('signet install prints it, and signet uninstall what to delete, the regis
   );
   t.match(gone.at(-1), /namespace signet$/);
   t.notMatch((await signet(['uninstall', '--namespace', 'linkerd'])).out, /delete --ignore-not-found namespace/);
+});
+
+t.test('manifests/ holds what the program prints', async (t) => {
+  const files = manifestFiles();
+  for (const [path, text] of files)
+    t.equal(
+      existsSync(path) ? readFileSync(path, 'utf8') : 'missing',
+      text,
+      `${path}; npm run docs brings it up to date`,
+    );
+  const there = readdirSync('manifests', { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => `${entry.parentPath}/${entry.name}`);
+  t.same(there.sort(), [...files.keys()].sort(), 'and nothing else');
+  // As kustomize would put it together: base, then the objects of each component, patched.
+  const parsed = (prefix: string) =>
+    [...files]
+      .filter(([path]) => path.startsWith(prefix) && !path.endsWith('kustomization.yaml'))
+      .flatMap(([, text]) => documentsIn(text));
+  const printed = documentsIn((await signet(['install'])).out).filter(isObject);
+  const inTree = [
+    'manifests/base/',
+    ...Object.keys(components)
+      .filter((name) => components[name]?.isDefault)
+      .map((name) => `manifests/components/${name}/`),
+  ]
+    .flatMap(parsed)
+    .filter(isObject);
+  const name = (object: JsonObject) => `${object.kind}/${pick(object, '/metadata/name')}`;
+  t.same(inTree.map(name).sort(), printed.map(name).sort());
+});
+
+t.test('the image holds what it copies, runs as nobody, and starts', async (t) => {
+  const dockerfile = readFileSync('Dockerfile', 'utf8');
+  for (const [, sources = ''] of dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm))
+    for (const source of sources.split(' ')) t.ok(existsSync(source), source);
+  t.match(dockerfile, /^USER 65532:65532$/m);
+  const [, entry = ''] = /^ENTRYPOINT \["[^"]+", "\/app\/([^"]+)"\]$/m.exec(dockerfile) ?? [];
+  const [, command = ''] = /^CMD \[(.*)\]$/m.exec(dockerfile) ?? [];
+  const ran = spawnSync(process.execPath, [`dist/${entry}`, ...JSON.parse(`[${command}]`), '--help'], {
+    encoding: 'utf8',
+  });
+  t.equal(ran.status, 0, ran.stderr);
+  t.match(ran.stdout, /^signet serve/);
 });

@@ -8,7 +8,7 @@ import jsonpatch from 'fast-json-patch';
 import type { FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
 import type { Admission } from '../src/admission/admit.js';
-import { patchText, respond } from '../src/admission/respond.js';
+import { answerText, patchText, respond } from '../src/admission/respond.js';
 import { bareNamespace, type Namespace } from '../src/inject/decide/opt-in.js';
 import { inject } from '../src/inject/inject.js';
 import { meshOf } from '../src/inject/mesh.js';
@@ -134,8 +134,41 @@ t.test('what is serialised once is what JSON.stringify would give', async (t) =>
   const object = pick(review, '/request/object') as JsonObject;
   const { additions } = inject(mesh(), { object, namespace: shop, origin: origins.webhook });
   for (let round = 0; round < 2; round++) t.equal(patchText(additions), JSON.stringify(patchOf(additions)));
-  const long = respond('u', { allowed: true, additions: [], warnings: ['x'.repeat(300)], reason: 'r', message: '' });
+  const long = respond(
+    'u',
+    answerText({ allowed: true, additions: [], warnings: ['x'.repeat(300)], reason: 'r', message: '' }),
+  );
   t.equal(JSON.parse(long).response.warnings[0].length, 256);
+});
+
+t.test('replicas that are byte for byte alike are decided once, until values or namespace change', async (t) => {
+  let values = mesh();
+  let namespace = shop;
+  const { app, lines, decided } = harness(t, { mesh: () => values, namespace: () => namespace });
+  // As the API server writes it: kind first, on one line.
+  const body = (uid: string) => {
+    const { request } = structuredClone(review) as { request: JsonObject };
+    return JSON.stringify({ kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1', request: { ...request, uid } });
+  };
+  const uids = ['00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000002'];
+  const [first, second] = [await post(app, body(uids[0] ?? '')), await post(app, body(uids[1] ?? ''))];
+  t.same([first.json.response.uid, second.json.response.uid], uids);
+  t.same({ ...first.json.response, uid: '' }, { ...second.json.response, uid: '' });
+  t.equal(decided[0], decided[1], 'the very same decision');
+  t.match(
+    lines,
+    [
+      { uid: uids[0], reason: 'injected' },
+      { uid: uids[1], reason: 'injected' },
+    ],
+    'each has its line',
+  );
+  values = mesh({ linkerdVersion: 'other' });
+  t.not((await post(app, body(uids[1] ?? ''))).json.response.patch, first.json.response.patch, 'new values');
+  namespace = { ...shop, annotations: {} };
+  t.equal((await post(app, body(uids[1] ?? ''))).json.response.patch, undefined, 'the namespace asks no more');
+  t.equal((await post(app, body('not-a-uid'))).json.response.uid, 'not-a-uid', 'other uids are answered the long way');
+  t.equal((await post(app, body(`${uids[0]}","x":"`.slice(0, 36)))).status, 200);
 });
 
 t.test('a skipped Pod that asked hears why, one that did not hears nothing', async (t) => {

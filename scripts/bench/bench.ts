@@ -2,6 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { median, type Row } from './row.js';
+import { webhook } from './webhook.js';
 
 // Measures signet beside something bare, in one run, interleaved, and prints the ratio of the medians: on a noisy machine
 // nothing else means anything. `--check` exits with 1 when a floor is missed.
@@ -9,19 +11,6 @@ import { join, resolve } from 'node:path';
 const program = resolve('dist/signet.js');
 const bareStream = resolve('build/scripts/bench/bare-stream.js');
 const quick = process.argv.includes('--quick');
-
-interface Row {
-  readonly name: string;
-  readonly ratio: number;
-  readonly floor: string;
-  readonly goal?: string;
-  readonly holds: boolean;
-  readonly detail: string;
-}
-
-function median(numbers: readonly number[]): number {
-  return [...numbers].sort((a, b) => a - b)[numbers.length >> 1] ?? 0;
-}
 
 /** Runs commands in turn, so that whatever else the machine does hits all of them alike; gives the median of each. */
 function interleaved(
@@ -121,7 +110,12 @@ function memory(folder: string): Row {
 const folder = mkdtempSync(join(tmpdir(), 'signet-bench-'));
 try {
   console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'CPU'}\n`);
-  const rows = [start(folder), throughput(folder), memory(folder)];
+  const only = process.argv.find((one) => one.startsWith('--only='))?.slice('--only='.length);
+  const wanted = (name: string) => only === undefined || only === name;
+  const rows = [
+    ...(wanted('offline') ? [start(folder), throughput(folder), memory(folder)] : []),
+    ...(wanted('webhook') ? await webhook(folder, quick) : []),
+  ];
   for (const { name, ratio, floor, goal, holds, detail } of rows) {
     const wanted = `floor ${floor}${goal === undefined ? '' : `, goal ${goal}`}`;
     console.log(

@@ -4,13 +4,14 @@ import type { Mesh } from '../inject/mesh.js';
 import { createdBy, injectKey } from '../inject/names.js';
 import { origins } from '../inject/origin.js';
 import { entryOf } from '../json.js';
-import { type Answer, respond } from './respond.js';
+import { type Answer, answerText } from './respond.js';
 import type { Review } from './review.js';
 
 /** What came of a review, for the answer, the log line and the metrics. */
 export interface Admission {
   readonly outcome: 'injected' | 'noted' | 'skipped' | 'refused' | 'passed';
   readonly reason: string;
+  /** The answer as text, but for the uid. */
   readonly answer: string;
   readonly verdict: Verdict | undefined;
 }
@@ -27,9 +28,9 @@ export function concerns({ operation, kind, subresource }: Review): boolean {
 }
 
 /** An empty answer for everything else. */
-export function pass(review: Review): Admission {
+export function pass(): Admission {
   const answer = { allowed: true, additions: [], warnings: [], reason: 'not_concerned', message: '' };
-  return { outcome: 'passed', reason: answer.reason, answer: respond(review.uid, answer), verdict: undefined };
+  return { outcome: 'passed', reason: answer.reason, answer: answerText(answer), verdict: undefined };
 }
 
 /** Judges what is about to be created, and writes the answer. */
@@ -47,7 +48,7 @@ export function admit(mesh: Mesh, review: Review, namespace: Namespace, path: Pa
     reason,
     message: `${verdict.message}; ${verdict.advice} [${verdict.reason}]`,
   };
-  return { outcome: outcomeOf(verdict, isRefused, answer), reason, answer: respond(review.uid, answer), verdict };
+  return { outcome: outcomeOf(verdict, isRefused, answer), reason, answer: answerText(answer), verdict };
 }
 
 /** The cache may lag behind the label by which the API server chose the path. */

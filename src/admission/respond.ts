@@ -15,19 +15,24 @@ export interface Answer {
 /** Warnings over this many characters may be cut off by the API server (`AdmissionResponse.warnings`). */
 const longestWarning = 256;
 
-/** The AdmissionReview that carries an answer, as text: its large parts were serialised before. */
-export function respond(uid: string, { allowed, additions, warnings, reason, message }: Answer): string {
-  const parts = [`"uid":${JSON.stringify(uid)},"allowed":${allowed}`];
+/** An answer as text, but for the uid that it answers: its large parts were serialised before. */
+export function answerText({ allowed, additions, warnings, reason, message }: Answer): string {
+  const parts = [`"allowed":${allowed}`];
   if (allowed && additions.length > 0) {
     parts.push(`"patchType":"JSONPatch","patch":"${Buffer.from(patchText(additions)).toString('base64')}"`);
   }
-  if (!allowed)
-    parts.push(
-      `"status":${JSON.stringify({ status: 'Failure', message: `signet: ${message}`, reason: 'Forbidden', code: 403 })}`,
-    );
+  if (!allowed) {
+    const status = { status: 'Failure', message: `signet: ${message}`, reason: 'Forbidden', code: 403 };
+    parts.push(`"status":${JSON.stringify(status)}`);
+  }
   if (warnings.length > 0) parts.push(`"warnings":${JSON.stringify(warnings.map(cut))}`);
   parts.push(`"auditAnnotations":{"reason":${JSON.stringify(reason)}}`);
-  return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{${parts.join(',')}}}`;
+  return parts.join(',');
+}
+
+/** The AdmissionReview that carries an answer. */
+export function respond(uid: string, answer: string): string {
+  return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":${JSON.stringify(uid)},${answer}}}`;
 }
 
 function cut(warning: string): string {

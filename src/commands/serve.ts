@@ -99,7 +99,8 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
     settleMs,
     close: () => app.close(),
     deadlineMs,
-    wait: (ms) => delay(ms),
+    // The deadline must not keep the process alive once everything is finished.
+    wait: (ms) => delay(ms, undefined, { ref: ms !== deadlineMs }),
   });
   if (!finished) log.warn('gave up waiting for what was in flight');
   for (const stop of [stopCertificates, stopValues, around.stop]) stop();

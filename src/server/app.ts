@@ -1,6 +1,8 @@
 import { type SecureContextOptions, TLSSocket } from 'node:tls';
-import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { type Admission, admit, concerns, pass } from '../admission/admit.js';
+import { type Glance, Replicas } from '../admission/replicas.js';
+import { respond } from '../admission/respond.js';
 import { type Review, readReview } from '../admission/review.js';
 import type { Namespace } from '../inject/decide/opt-in.js';
 import type { Mesh } from '../inject/mesh.js';
@@ -73,8 +75,14 @@ export function createApp(
         void (isCaller(request.raw.socket, callers) ? done() : problem(reply, 403, 'this caller is not let in')),
     );
   // Fastify also takes plain text by itself; a review is JSON and nothing else.
-  app.removeContentTypeParser('text/plain');
-  for (const [path, route] of routes) app.post(path, (request, reply) => answer(wiring, route, request.body, reply));
+  app.removeContentTypeParser(['text/plain', 'application/json']);
+  // As text: a review that was answered before need not be parsed.
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  const parse = parserOf(app);
+  for (const [path, route] of routes) {
+    const door = { wiring, route, replicas: new Replicas() };
+    app.post(path, (request, reply) => answer(door, reply, String(request.body), () => parse(request)));
+  }
   app.setNotFoundHandler((request, reply) =>
     problem(reply, 404, `there is nothing at ${request.method} ${request.url}; reviews go to POST /inject`),
   );
@@ -87,43 +95,70 @@ export function createApp(
   return app;
 }
 
+/** What one path needs to answer. */
+interface Door {
+  readonly wiring: Wiring;
+  readonly route: Route;
+  readonly replicas: Replicas;
+}
+
+/** Fastify's own parser, which refuses `__proto__` and the like, for when it turns out to be needed. */
+function parserOf(app: FastifyInstance): (request: FastifyRequest) => unknown {
+  const parse = app.getDefaultJsonParser('error', 'error');
+  return (request) => {
+    let parsed: unknown;
+    let failure: Error | null = null;
+    void parse(request, String(request.body), (error, value: unknown) => {
+      failure = error;
+      parsed = value;
+    });
+    if (failure !== null) throw failure;
+    return parsed;
+  };
+}
+
 function answer(
-  wiring: Wiring,
-  route: Route,
-  body: unknown,
+  door: Door,
   reply: FastifyReply,
+  body: string,
+  parse: () => unknown,
 ): FastifyReply | Promise<FastifyReply> {
+  const { wiring, route, replicas } = door;
   const start = wiring.now();
-  const review = readReview(body);
+  const glance = replicas.glance(body);
+  const known = glance && replicas.find(glance, wiring.mesh, wiring.isKnown, wiring.namespace);
+  if (known !== undefined) return send(wiring, reply, known.review, known.admission, start);
+
+  const review = readReview(parse());
   if ('wrong' in review) {
     wiring.metrics.trouble('bad_request');
     return problem(reply, 400, `this is no AdmissionReview: ${review.wrong}`);
   }
-  if (!concerns(review)) return send(wiring, reply, review, pass(review), start);
+  if (!concerns(review)) return send(wiring, reply, review, pass(), start);
+  const decided = (namespace: Namespace) => decide(door, reply, review, namespace, glance, start);
+  const failed = (error: unknown) => trouble(wiring, route, reply, review, error, 'namespace_unreadable');
   let namespace: Namespace | Promise<Namespace>;
   try {
     namespace = wiring.namespace(review.namespace);
   } catch (error) {
-    return trouble(wiring, route, reply, review, error, 'namespace_unreadable');
+    return failed(error);
   }
-  if (!(namespace instanceof Promise)) return decide(wiring, route, reply, review, namespace, start);
-  return namespace.then(
-    (found) => decide(wiring, route, reply, review, found, start),
-    (error: unknown) => trouble(wiring, route, reply, review, error, 'namespace_unreadable'),
-  );
+  return namespace instanceof Promise ? namespace.then(decided, failed) : decided(namespace);
 }
 
 function decide(
-  wiring: Wiring,
-  route: Route,
+  { wiring, route, replicas }: Door,
   reply: FastifyReply,
   review: Review,
   namespace: Namespace,
+  glance: Glance | undefined,
   start: number,
 ): FastifyReply {
   let admission: Admission;
   try {
-    admission = admit(wiring.mesh(), review, namespace, route);
+    const mesh = wiring.mesh();
+    admission = admit(mesh, review, namespace, route);
+    if (glance !== undefined) replicas.remember(glance, mesh, namespace, review, admission);
   } catch (error) {
     return trouble(wiring, route, reply, review, error, 'internal');
   }
@@ -147,7 +182,7 @@ function send(wiring: Wiring, reply: FastifyReply, review: Review, admission: Ad
     'admission',
   );
   if (!dryRun) wiring.decided(review, admission);
-  return reply.header('content-type', 'application/json; charset=utf-8').send(admission.answer);
+  return reply.header('content-type', 'application/json; charset=utf-8').send(respond(uid, admission.answer));
 }
 
 /**

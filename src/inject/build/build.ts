@@ -28,13 +28,19 @@ const known = new WeakMap<Values, Map<string, Parts>>();
 export function build(values: Values, facts: PodFacts, typed: boolean): Parts {
   const parts = known.get(values) ?? new Map<string, Parts>();
   known.set(values, parts);
-  const key = JSON.stringify([facts, typed]);
+  const key = keyOf(facts, typed);
   const found = parts.get(key);
   if (found !== undefined) return found;
   if (parts.size >= remembered) parts.clear();
   const made = typed ? typedParts(make(values, facts)) : make(values, facts);
   parts.set(key, made);
   return made;
+}
+
+/** Everything that facts are made of, as one text. */
+function keyOf({ inboundPorts, serviceAccountMount, capabilities }: PodFacts, typed: boolean): string {
+  const mount = serviceAccountMount === undefined ? '' : `${serviceAccountMount.name} ${serviceAccountMount.readOnly}`;
+  return `${typed} ${inboundPorts} ${mount} ${capabilities === undefined ? '' : JSON.stringify(capabilities)}`;
 }
 
 function make(values: Values, facts: PodFacts): Parts {

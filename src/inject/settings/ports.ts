@@ -7,14 +7,21 @@ export function allContainers(workload: Workload): readonly JsonObject[] {
   return [...workload.initContainers, ...workload.containers];
 }
 
+interface DeclaredPort {
+  readonly number: number;
+  readonly name: string | undefined;
+}
+
 /** Every declared container port, in the order of the Pod, repeated where the Pod repeats it. */
-function* declaredPorts(workload: Workload): Generator<{ readonly number: number; readonly name: string | undefined }> {
+function declaredPorts(workload: Workload): readonly DeclaredPort[] {
+  const ports: DeclaredPort[] = [];
   for (const container of allContainers(workload)) {
     for (const port of listAt(container, 'ports')) {
       const number = at(port, 'containerPort');
-      if (typeof number === 'number') yield { number, name: textAt(port, 'name') };
+      if (typeof number === 'number') ports.push({ number, name: textAt(port, 'name') });
     }
   }
+  return ports;
 }
 
 /**
@@ -64,18 +71,28 @@ function portOrRange(entry: string): string | undefined {
   return low === high ? String(low) : `${low}-${high}`;
 }
 
+let split = { list: '', ports: new Set<string>() };
+
+/** The default list, taken apart once: it is the same for every Pod until the values change. */
+function portsIn(list: string): ReadonlySet<string> {
+  if (split.list !== list) split = { list, ports: new Set(list.split(',')) };
+  return split.ports;
+}
+
 /** Which of the Pod's ports are opaque by default; the default list is compared as text, so a range in it never matches. */
 export function opaquePortsOfPod(workload: Workload, defaults: string): string {
-  const listed = new Set(defaults.split(','));
-  return [...declaredPorts(workload)]
-    .map(({ number }) => String(number))
-    .filter((port) => listed.has(port))
-    .join(',');
+  const listed = portsIn(defaults);
+  let found = '';
+  for (const { number } of declaredPorts(workload)) {
+    const port = String(number);
+    if (listed.has(port)) found += found === '' ? port : `,${port}`;
+  }
+  return found;
 }
 
 /** Which ports of a Service are opaque by default: those whose target is, if it is a number; those without a target by themselves. */
 export function opaquePortsOfService(service: JsonObject, defaults: string): string {
-  const listed = new Set(defaults.split(','));
+  const listed = portsIn(defaults);
   const isOpaque = (port: Json): boolean => {
     const target = at(port, 'targetPort');
     const decisive = target === undefined || target === null || target === 0 ? at(port, 'port') : target;

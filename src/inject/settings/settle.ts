@@ -72,6 +72,7 @@ class Settling {
   /** Reads the rows that the Pod has something for, in the order of the table; most Pods have two or three. */
   rows(): void {
     const keys = [...Object.keys(this.#workload.annotations), ...this.#added.keys()];
+    if (keys.length === 0) return;
     const rows = keys.map((key) => rowOf.get(key)).filter((row) => row !== undefined);
     for (const key of keys) if (isConfiguration.test(key) && !isKnown.has(key)) this.#suspect(key);
     for (const row of rows.sort((a, b) => (position.get(a) ?? 0) - (position.get(b) ?? 0))) this.#read(row);

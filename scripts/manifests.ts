@@ -1,0 +1,34 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { version } from '../src/commands/version.js';
+import { kustomizeTree } from '../src/install/kustomize.js';
+import { writeYaml } from '../src/manifest/whole.js';
+import { load } from '../src/values/load.js';
+
+// Writes manifests/: what `signet install` prints, as a kustomize base with components.
+
+/** Every file of manifests/ with its text. */
+export function manifestFiles(): ReadonlyMap<string, string> {
+  const result = load([]);
+  if ('mistakes' in result) throw new Error('the defaults are not valid');
+  const { excludedNamespaces } = result.loaded.values.signet;
+  const options = {
+    namespace: 'signet',
+    image: `ghcr.io/signet-dev/signet:${version}`,
+    replicas: 2,
+    values: '{}\n',
+    url: '',
+    excludedNamespaces,
+  };
+  return new Map(
+    kustomizeTree(options).map(({ path, documents }) => [`manifests/${path}`, documents.map(writeYaml).join('---\n')]),
+  );
+}
+
+if (process.argv[1]?.endsWith('scripts/manifests.js')) {
+  rmSync('manifests', { recursive: true, force: true });
+  for (const [path, text] of manifestFiles()) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+}
