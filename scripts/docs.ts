@@ -6,6 +6,9 @@ import { otherReasons } from '../src/inject/decide/decide.js';
 import { rules } from '../src/inject/decide/rules.js';
 import { annotations } from '../src/inject/settings/annotations.js';
 import { templates } from '../src/inject/workload.js';
+import { components } from '../src/install/components.js';
+import { permissions } from '../src/install/permissions.js';
+import { Metrics } from '../src/server/metrics.js';
 import { table } from '../src/values/keys.js';
 import { eachLeaf } from '../src/values/schema.js';
 
@@ -25,6 +28,16 @@ function valueRows(wanted: (key: string) => boolean): string[][] {
     if (wanted(key)) body.push([code(key), leaf.expected, code(JSON.stringify(leaf.fallback)), leaf.help]);
   });
   return body;
+}
+
+/** What is exported; the parts that Node itself adds are not listed, because there are none. */
+function metricRows(): string[][] {
+  const all = new Metrics().registry.getMetricsAsArray();
+  return all.map((metric) => [
+    code(metric.name),
+    'labelNames' in metric && Array.isArray(metric.labelNames) ? metric.labelNames.join(', ') : '',
+    'help' in metric ? String(metric.help) : '',
+  ]);
 }
 
 const tables: { readonly [name: string]: () => string } = {
@@ -67,6 +80,23 @@ const tables: { readonly [name: string]: () => string } = {
         ...rules.map(({ code: reason, says, advice }) => [code(reason), says, advice]),
         ...Object.entries(otherReasons).map(([reason, says]) => [code(reason), says, '']),
       ],
+    ),
+  metrics: () => rows(['metric', 'labels', 'meaning'], metricRows()),
+  components: () =>
+    rows(
+      ['component', 'by default', 'what it adds'],
+      Object.entries(components).map(([name, { help, isDefault }]) => [code(name), isDefault ? 'yes' : '', help]),
+    ),
+  permissions: () =>
+    rows(
+      ['verbs', 'on', 'in', 'component', 'why'],
+      permissions.map(({ verbs: all, resource, names, scope, component, why }) => [
+        all.join(', '),
+        `${resource}${names === undefined ? '' : ` ${names.join(', ')}`}`,
+        scope === 'own' ? 'its own namespace' : 'the cluster',
+        component,
+        why,
+      ]),
     ),
   kinds: () =>
     rows(

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import jsonpatch from 'fast-json-patch';
 import type { FastifyInstance } from 'fastify';
+import { generate } from 'selfsigned';
 import t, { type Test } from 'tap';
 import type { Admission } from '../src/admission/admit.js';
 import { answerText, patchText, respond } from '../src/admission/respond.js';
@@ -485,6 +486,51 @@ t.test('certificates change under load without one failed request, and the lowes
   });
   t.equal(plain, 'closed', 'a client without TLS is sent away');
   t.equal(await over(port, bundle), 200, 'and the server is still there');
+});
+
+t.test('callers can be held to a certificate and a name', async (t) => {
+  const { leaf, authority } = await pair();
+  const callers = await pair();
+  const client = async (name: string) => {
+    const made = await generate([{ name: 'commonName', value: name }], {
+      keyType: 'ec',
+      curve: 'P-256',
+      algorithm: 'sha256',
+      notAfterDate: new Date(Date.now() + 3_600_000),
+      ca: callers.authority,
+      extensions: [{ name: 'extKeyUsage', clientAuth: true }],
+    });
+    return { key: made.private, cert: made.cert };
+  };
+  const [known, stranger] = [await client('kube-apiserver'), await client('stranger')];
+  const tls = { ...leaf, ca: callers.authority.cert, requestCert: true, rejectUnauthorized: true };
+  const { app } = harness(t, { callers: ['kube-apiserver'] }, tls);
+  const port = await listening(app);
+  const as = (who: { key: string; cert: string } | undefined) =>
+    over(port, authority.cert, new https.Agent({ ...who })).catch(() => 'refused');
+  t.equal(await as(undefined), 'refused', 'without a certificate there is no handshake');
+  t.equal(await as(stranger), 403);
+  t.equal(await as(known), 200);
+});
+
+t.test('a client that is slow or goes away is no trouble to others', async (t) => {
+  const { leaf, authority } = await pair();
+  const { app } = harness(t, {}, { ...leaf });
+  const port = await listening(app);
+  const half = (length: number) =>
+    new Promise<void>((sent) => {
+      const socket = connect({ host: '127.0.0.1', port, ca: authority.cert, servername: 'localhost' }, () => {
+        const body = JSON.stringify(review).slice(0, 100);
+        socket.write(
+          `POST /inject HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n${body}`,
+          () => sent(),
+        );
+      });
+      socket.on('error', () => {});
+      t.teardown(() => socket.destroy());
+    });
+  await Promise.all(Array.from({ length: 20 }, () => half(5000)));
+  t.equal(await over(port, authority.cert), 200);
 });
 
 t.test('files of a mounted Secret are taken when they are good, and the old ones kept when they are not', async (t) => {

@@ -8,7 +8,9 @@ declare module 'autocannon' {
     readonly method: 'POST';
     readonly headers: Readonly<Record<string, string>>;
     readonly body?: string;
-    readonly requests?: readonly { readonly body: string }[];
+    readonly setupClient?: (client: {
+      readonly setRequests: (requests: readonly { readonly body: string }[]) => void;
+    }) => void;
   }
 
   interface Result {

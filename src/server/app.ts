@@ -66,6 +66,8 @@ export function createApp(
     bodyLimit,
     keepAliveTimeout,
     requestTimeout: 15_000,
+    // A request that still comes while we go away is answered like any other.
+    return503OnClosing: false,
   });
   const callers = wiring.callers ?? [];
   if (callers.length > 0)

@@ -1,9 +1,16 @@
-import { connect } from 'node:tls';
+import { isIP } from 'node:net';
+import { checkServerIdentity, connect } from 'node:tls';
 
 /** Tries what the API server will do: a handshake with our own port, verified by a bundle, for a name. */
-export function handshake(port: number, bundle: string, servername: string): Promise<string | undefined> {
+export function handshake(port: number, bundle: string, name: string): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port, ca: bundle, servername, timeout: 2000 });
+    // An address is never sent as a server name, but it is verified like one.
+    const servername = isIP(name) === 0 ? { servername: name } : {};
+    const identity = {
+      checkServerIdentity: (_host: string, cert: Parameters<typeof checkServerIdentity>[1]) =>
+        checkServerIdentity(name, cert),
+    };
+    const socket = connect({ host: '127.0.0.1', port, ca: bundle, timeout: 2000, ...servername, ...identity });
     const end = (trouble: string | undefined) => {
       socket.destroy();
       resolve(trouble);
