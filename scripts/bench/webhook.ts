@@ -166,7 +166,7 @@ async function measure(
     headers: { 'content-type': 'application/json' },
     // Each connection has Pods of its own: with one list for all they would ask the same things at the same time.
     setupClient: (client) => {
-      const own = load.length <= mostShared ? load : load.slice((next * 200) % load.length).slice(0, 200);
+      const own = load.length <= mostShared ? load : load.slice((next * 1000) % load.length).slice(0, 1000);
       next++;
       client.setRequests(own.map((body) => ({ body })));
     },

@@ -12,6 +12,15 @@ const isUid = /^[\da-f-]{36}$/;
 const largest = 64 * 1024;
 const most = 512;
 
+const mostSeen = 8192;
+
+/** FNV-1a over every seventh character; two questions with the same one are only kept a little early. */
+function fingerprint(text: string): number {
+  let hash = 0x811c9dc5 ^ text.length;
+  for (let at = 0; at < text.length; at += 7) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash;
+}
+
 /** A review taken apart without parsing it: who asks, and everything else. */
 export interface Glance {
   readonly uid: string;
@@ -32,6 +41,8 @@ interface Remembered {
  */
 export class Replicas {
   readonly #known = new Map<string, Remembered>();
+  /** Fingerprints of what came once. What comes only once is not kept: keeping it would cost the collector more than it saves. */
+  readonly #seen = new Set<number>();
 
   /** Finds the uid of a review, if it begins as the API server's do. */
   glance(body: string): Glance | undefined {
@@ -56,7 +67,14 @@ export class Replicas {
     return { review: { ...review, uid }, admission };
   }
 
+  /** Keeps what was decided, from the second time on that the question comes. */
   remember({ rest }: Glance, mesh: Mesh, namespace: Namespace, review: Review, admission: Admission): void {
+    const print = fingerprint(rest);
+    if (!this.#known.has(rest) && !this.#seen.has(print)) {
+      if (this.#seen.size >= mostSeen) this.#seen.clear();
+      this.#seen.add(print);
+      return;
+    }
     if (this.#known.size >= most) this.#known.clear();
     this.#known.set(rest, { mesh, namespace, review, admission });
   }
