@@ -22,7 +22,8 @@ export function parseSimple(text: string): Node | undefined {
 
 const key = /([A-Za-z0-9_][A-Za-z0-9_./-]*|"[^"\\\r\n]*"|'[^'\r\n]*')(:)(?= |\r?\n|$)/y;
 const blank = /(?:[ ]*(?:#.*)?\r?(?:\n|$))*/y;
-const restOfLine = / *(?: #.*|#.*)?\r?(?=\n|$)/y;
+/** A comment needs a blank before it. */
+const restOfLine = /(?: +#.*| *)\r?(?=\n|$)/y;
 const plain =
   /[A-Za-z0-9_./$+~^();<=](?:[^\r\n:# ]|:(?=[^\s])|(?<=[^\s])#| +(?=[^\s#:]))*|-(?=[^\s-])(?:[^\r\n:# ]|:(?=[^\s])|(?<=[^\s])#| +(?=[^\s#:]))*|--+(?=[A-Za-z])(?:[^\r\n:# ]|:(?=[^\s])| +(?=[^\s#:]))*/y;
 const quoted = /"[^"\\\r\n]*"|'[^'\r\n]*'/y;
