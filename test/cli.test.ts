@@ -1,9 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import https from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { wantsColour } from '../src/commands/terminal.js';
+import { until } from './fake-api.js';
 import { documentsIn, likeTheirs, pick, read, signet } from './support.js';
 
 // The program as it is shipped: dist/signet.js in a process of its own.
@@ -195,6 +197,75 @@ t.test('addresses are fetched over https alone', async (t) => {
     (await signet(['inject', 'https://example.com/a.yaml'])).err,
     'cannot fetch https://example.com/a.yaml: no route to host',
   );
+});
+
+t.test('the webhook starts, answers, is told to stop, and ends with 0', async (t) => {
+  const folder = scratch(t);
+  const ca = join(folder, 'ca.crt');
+  const flags = [
+    'serve',
+    '--standalone',
+    '--addr',
+    '127.0.0.1:0',
+    '--admin-addr',
+    '127.0.0.1:0',
+    '--drain-seconds',
+    '0',
+    '--ca-file',
+    ca,
+  ];
+  const child = spawn(process.execPath, [program, ...flags, '--namespaces', 'fixtures/reviews/namespaces.yaml'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  let out = '';
+  child.stdout.on('data', (data) => {
+    out += data;
+  });
+  const ended = new Promise((resolve) => child.on('close', resolve));
+  await until(() => out.includes('Ctrl-C ends it') && out.includes('"ready"'));
+  const [, address = ''] = /(https:\/\/localhost:\d+\/inject)/.exec(out) ?? [];
+  const answer = await new Promise<string>((resolve, reject) => {
+    const request = https.request(
+      address,
+      { method: 'POST', ca: read(ca), headers: { 'content-type': 'application/json' } },
+      (response) => {
+        let text = '';
+        response.on('data', (piece) => {
+          text += piece;
+        });
+        response.on('end', () => resolve(text));
+      },
+    );
+    request.on('error', reject);
+    request.end(read('fixtures/reviews/a-pod-that-asks.json'));
+  });
+  t.equal(JSON.parse(answer).response.patchType, 'JSONPatch');
+  child.kill('SIGTERM');
+  t.equal(await ended, 0);
+  t.match(out, /"msg":"stopping"/);
+});
+
+t.test('the webhook does not start with what is wrong, and says what it is', async (t) => {
+  const folder = scratch(t, { 'values.yaml': 'proxy:\n  uid: x\nsignet: {presett: a}\n' });
+  const err = (...flags: string[]) => {
+    const ran = run(['serve', ...flags], {
+      env: { KUBECONFIG: '/nowhere', KUBERNETES_SERVICE_HOST: '', HOME: folder },
+    });
+    t.equal(ran.status, 2, ran.stderr);
+    return ran.stderr;
+  };
+  const values = err('--standalone', '-f', join(folder, 'values.yaml'));
+  t.match(values, /values\.yaml:2:3: proxy\.uid: expected a whole number/);
+  t.match(values, /values\.yaml:3:10: signet\.presett: expected a known key/);
+  t.match(err('--standalone', '--tls-cert', 'x'), '--tls-cert and --tls-key belong together');
+  t.match(err('--standalone', '--tls-cert', 'x', '--tls-key', 'y'), 'no such file or directory');
+  t.match(
+    err('--standalone', '--addr', 'nonsense', '--ca-file', join(folder, 'ca')),
+    'an address is HOST:PORT or :PORT',
+  );
+  t.match(err('--client-name', 'x', '--standalone'), '--client-name needs --client-ca');
+  t.match(err('--kubeconfig', join(folder, 'none')), 'cannot find the cluster');
 });
 
 t.test('the help names every verb and every flag of it', async (t) => {

@@ -217,7 +217,11 @@ t.test('components change what they say', async (t) => {
   t.ok(JSON.stringify(args(['cert-manager'])).includes('--tls-cert'));
   const webhook = install(options, ['cert-manager']).find(({ kind }) => kind === 'MutatingWebhookConfiguration');
   t.equal(pick(webhook, '/metadata/annotations/cert-manager.io~1inject-ca-from'), `signet/${objects.secret}`);
-  t.ok(JSON.stringify(args(['linkerd'])).includes('identityTrustAnchorsPEM='));
+  t.match(
+    JSON.stringify(args(['linkerd'])),
+    /^\["serve","--values","\/var\/run\/linkerd\/config\/values","--set-file".*"--values","\/etc\/signet\/values\.yaml"\]$/,
+    "Linkerd's values come first, ours are laid over them",
+  );
 });
 
 t.test('signet install prints it, and signet uninstall what to delete, the registration first', async (t) => {

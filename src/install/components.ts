@@ -84,12 +84,13 @@ export const components: { readonly [name: string]: Component } = {
     objects: () => [],
     patches: () => [
       onDeployment(
-        ...toArgs(
-          '--values',
-          '/var/run/linkerd/config/values',
-          '--set-file',
+        // Before our own file, which is laid over them; a later insertion at the same place comes to stand before.
+        ...[
           'identityTrustAnchorsPEM=/var/run/linkerd/identity/trust-roots/ca-bundle.crt',
-        ),
+          '--set-file',
+          '/var/run/linkerd/config/values',
+          '--values',
+        ].map((value) => ({ op: 'add' as const, path: '/spec/template/spec/containers/0/args/1', value })),
         toVolumes({ name: 'linkerd-config', configMap: { name: 'linkerd-config' } }),
         toVolumes({ name: 'trust-roots', configMap: { name: 'linkerd-identity-trust-roots' } }),
         toMounts({ name: 'linkerd-config', mountPath: '/var/run/linkerd/config', readOnly: true }),

@@ -59,6 +59,7 @@ function apply(object: JsonObject, { operations }: ComponentPatch): JsonObject {
 function withAdded(json: Json, [key = '', ...rest]: readonly string[], value: Json): Json {
   if (isArray(json)) {
     if (key === '-') return [...json, value];
+    if (rest.length === 0) return [...json.slice(0, Number(key)), value, ...json.slice(Number(key))];
     return json.map((item, index) => (String(index) === key ? withAdded(item, rest, value) : item));
   }
   const map = isObject(json) ? json : {};

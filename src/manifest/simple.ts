@@ -11,7 +11,7 @@ const notSimple = new NotSimple();
  * package reads the document instead. It takes a sixth of that package's time, which decides how fast a stream is.
  */
 export function parseSimple(text: string): Node | undefined {
-  if (/[^\x20-\x7e\r\n]/.test(text)) return undefined;
+  if (/[^\x20-\x7e\r\n]|\r(?!\n)/.test(text)) return undefined;
   try {
     return new Simple(text).document();
   } catch (error) {
@@ -27,7 +27,8 @@ const restOfLine = /(?: +#.*| *)\r?(?=\n|$)/y;
 const plain =
   /[A-Za-z0-9_./$+~^();<=](?:[^\r\n:# ]|:(?=[^\s])|(?<=[^\s])#| +(?=[^\s#:]))*|-(?=[^\s-])(?:[^\r\n:# ]|:(?=[^\s])|(?<=[^\s])#| +(?=[^\s#:]))*|--+(?=[A-Za-z])(?:[^\r\n:# ]|:(?=[^\s])| +(?=[^\s#:]))*/y;
 const quoted = /"[^"\\\r\n]*"|'[^'\r\n]*'/y;
-const flowPlain = /[A-Za-z0-9_./$+~^-](?:[A-Za-z0-9_./$+~^@%*=()-]| (?=[A-Za-z0-9_./$+~^@%*=()-]))*/y;
+const flowPlain =
+  /(?:[A-Za-z0-9_./$+~^]|-(?=[A-Za-z0-9_.]))(?:[A-Za-z0-9_./$+~^@%*=()-]| (?=[A-Za-z0-9_./$+~^@%*=()-]))*/y;
 
 class Simple {
   readonly #text: string;
