@@ -50,7 +50,7 @@ export function injectDocument(chunk: Chunk, file: string, setting: Setting): In
   const found = objectsIn(original);
   const mayBeStale = chunk.text.includes(statusKey) || !setting.origin.needsOptIn;
   const stale = mayBeStale ? found.filter(({ object }) => isStale(object, setting)) : [];
-  const manifest = stale.length === 0 ? original : without(original, stale, setting.templates);
+  const manifest = stale.length === 0 ? original : without(original, stale, setting.templates, true);
   const judged = (stale.length === 0 ? found : objectsIn(manifest)).map((one) => judge(manifest, one, setting));
   const edits = judged.flatMap(({ path, verdict }) => {
     if (verdict.additions.length === 0) return [];
@@ -73,10 +73,10 @@ export function uninjectDocument(
 ): { readonly text: string; readonly changed: number } {
   const manifest = parseManifest(chunk.text, file, chunk.firstLine);
   const changed = objectsIn(manifest).filter(
-    ({ object }) => uninject(object, templates, recordsOnly).removals.length > 0,
+    ({ object }) => uninject(object, templates, { recordsOnly }).removals.length > 0,
   );
   return {
-    text: changed.length === 0 ? chunk.text : without(manifest, changed, templates).text,
+    text: changed.length === 0 ? chunk.text : without(manifest, changed, templates, false).text,
     changed: changed.length,
   };
 }
@@ -87,9 +87,14 @@ export function hasRecords(chunk: Chunk, file: string, templates: readonly Templ
   return objectsIn(parseManifest(chunk.text, file, chunk.firstLine)).some(({ object }) => hasRecord(object, templates));
 }
 
-function without(manifest: Manifest, objects: readonly Found[], templates: readonly TemplateRow[]): Manifest {
+function without(
+  manifest: Manifest,
+  objects: readonly Found[],
+  templates: readonly TemplateRow[],
+  thorough: boolean,
+): Manifest {
   const all = objects.map(({ path, object }) => {
-    const { removals, restored } = uninject(object, templates);
+    const { removals, restored } = uninject(object, templates, { thorough });
     return {
       removals: removals.map((one) => [...path, ...one]),
       restored: restored.map((one) => ({ ...one, path: [...path, ...one.path] })),

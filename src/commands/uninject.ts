@@ -12,13 +12,13 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
   const output = new Output(formatFrom(given));
   const inputs = await openInputs(given.files);
   let changed = 0;
-  let recordsOnly = false;
+  const withRecords = new Set<string>();
   try {
     eachDocument(inputs, terminal, (chunk, input) => {
-      recordsOnly ||= hasRecords(chunk, input.name, templates);
+      if (hasRecords(chunk, input.name, templates)) withRecords.add(input.name);
     });
     eachDocument(inputs, terminal, (chunk, input, isFirst) => {
-      const result = uninjectDocument(chunk, input.name, templates, recordsOnly);
+      const result = uninjectDocument(chunk, input.name, templates, withRecords.has(input.name));
       changed += result.changed;
       output.add(result.text, isFirst);
     });

@@ -1,4 +1,4 @@
-import { type JsonObject, textAt } from '../json.js';
+import { entryOf, type JsonObject, textAt } from '../json.js';
 import { type Addition, addMetadata, addParts, Collector, type Kept, keptAsJson } from './additions.js';
 import { build } from './build/build.js';
 import { podFacts } from './build/pod-facts.js';
@@ -7,6 +7,7 @@ import { askedBy, type Namespace, type OptIn, optInOf } from './decide/opt-in.js
 import type { Outcome, Rule } from './decide/rules.js';
 import type { Mesh } from './mesh.js';
 import { metadataFor } from './metadata.js';
+import { injectKey } from './names.js';
 import { notesOnNamespace, notesOnService, notesOnSkipped } from './notes.js';
 import type { Origin } from './origin.js';
 import type { Problem } from './settings/problems.js';
@@ -53,7 +54,7 @@ function injectWorkload(mesh: Mesh, request: Request, workload: Workload): Verdi
     return verdict(subject, optIn, decision, undefined, notesOnSkipped(mesh, request, workload, decision, optIn));
   }
 
-  const settings = settle(mesh, workload, namespace.annotations, origin, optIn.workload || optIn.namespace);
+  const settings = settle(mesh, workload, namespace.annotations, origin, modeOf(optIn, workload));
   const fatal = settings.problems.find(({ effect }) => effect === 'refused');
   if (fatal !== undefined) return verdict(subject, optIn, refusal(fatal, decision), settings);
 
@@ -68,6 +69,11 @@ function injectWorkload(mesh: Mesh, request: Request, workload: Workload): Verdi
     ...settings.problems.map(sentence),
     ...warnings,
   ]);
+}
+
+/** The Pod's own word, else the namespace's; an empty annotation on the Pod is a word too, as in Linkerd. */
+function modeOf({ namespace, workload: own }: OptIn, { annotations }: Workload): string {
+  return own !== '' || entryOf(annotations, injectKey) !== undefined ? own : namespace;
 }
 
 /** Services are told their opaque ports, a Namespace may be opted in; nothing else is touched. */

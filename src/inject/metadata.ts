@@ -32,7 +32,9 @@ export function metadataFor(
     [names.workloadNamespace, namespace.name],
   ]);
   const { owner } = workload;
-  if (owner === undefined || !origin.ownerLabels.includes(owner.kind)) return { annotations, labels, warnings: [] };
+  const isShown = workload.path.length > 0 || origin.labelsOwnersOfPods;
+  if (owner === undefined || !isShown || !origin.ownerLabels.includes(owner.kind))
+    return { annotations, labels, warnings: [] };
   const key = `${names.ownerPrefix}${owner.kind}`;
   if (owner.name.length <= longestLabel) {
     labels.set(key, owner.name);

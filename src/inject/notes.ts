@@ -34,7 +34,19 @@ export function notesOnSkipped(
 
 /** What a Service gets: its opaque ports. */
 export function notesOnService(mesh: Mesh, request: Request, subject: Subject): readonly Addition[] {
-  return annotate(mesh, request, [], opaquePorts(mesh, request, subject));
+  return isNeverTouched(mesh, request) ? [] : annotate(mesh, request, [], opaquePorts(mesh, request, subject));
+}
+
+/** What holds for Pods holds for Services: some namespaces and the control plane are nobody's business. */
+function isNeverTouched({ values }: Mesh, { object, namespace, origin }: Request): boolean {
+  const labels = objectAt(objectAt(object, 'metadata'), 'labels');
+  return (
+    origin.honoursExclusions &&
+    (values.signet.excludedNamespaces.includes(namespace.name) ||
+      entryOf(namespace.labels, names.admissionWebhooks) === 'disabled' ||
+      entryOf(namespace.annotations, names.modeKey) === 'audit' ||
+      [names.controlPlaneComponent, names.cniResource].some((key) => Object.hasOwn(labels, key)))
+  );
 }
 
 /** `linkerd inject` opts in every Namespace it meets; one that has said something already is left as it is. */
@@ -55,7 +67,9 @@ export function notesOnNamespace(mesh: Mesh, request: Request): readonly Additio
 function opaquePorts(mesh: Mesh, { object, namespace, origin }: Request, subject: Subject): [string, string][] {
   const root = subject.is === 'workload' ? subject.workload.path : [];
   if (!origin.notesOpaquePorts || annotationOf(object, root, names.opaquePorts) !== undefined) return [];
-  const ports = entryOf(namespace.annotations, names.opaquePorts) ?? defaultsFor(mesh, object, subject);
+  const inherited = entryOf(namespace.annotations, names.opaquePorts);
+  if (inherited !== undefined) return [[names.opaquePorts, inherited]];
+  const ports = defaultsFor(mesh, object, subject);
   return ports === '' ? [] : [[names.opaquePorts, ports]];
 }
 

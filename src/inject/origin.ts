@@ -20,6 +20,8 @@ export interface Origin {
   readonly additionalEnvOn: 'template' | 'object';
   /** Kinds whose name becomes a label `linkerd.io/proxy-<kind>`; the webhook cannot tell whose Job a Pod runs. */
   readonly ownerLabels: readonly string[];
+  /** Whether a Pod is labelled with the owner that it shows. */
+  readonly labelsOwnersOfPods: boolean;
   /** Write containers as a typed structure prints them: no zero, no empty text, quantities in their canonical form. */
   readonly writesTyped: boolean;
   /** What a Namespace object becomes: left alone, or opted in. */
@@ -37,6 +39,7 @@ export const origins: { readonly [name in Origin['name']]: Origin } = {
     readsIngress: true,
     additionalEnvOn: 'template',
     ownerLabels: ['daemonset', 'deployment', 'replicaset', 'replicationcontroller', 'statefulset'],
+    labelsOwnersOfPods: true,
     writesTyped: false,
     optsNamespacesIn: false,
   },
@@ -50,6 +53,7 @@ export const origins: { readonly [name in Origin['name']]: Origin } = {
     readsIngress: false,
     additionalEnvOn: 'object',
     ownerLabels: ['cronjob', 'daemonset', 'deployment', 'job', 'replicaset', 'replicationcontroller', 'statefulset'],
+    labelsOwnersOfPods: false,
     writesTyped: true,
     optsNamespacesIn: true,
   },

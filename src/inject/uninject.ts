@@ -6,6 +6,7 @@ import {
   isObject,
   type Json,
   type JsonObject,
+  listAt,
   objectAt,
   partsOf,
   textAt,
@@ -30,17 +31,38 @@ const nothing: Uninjection = { removals: [], restored: [], found: false, exact: 
 
 /**
  * Finds out what injection has added: by our own record where there is one, else by Linkerd's rules. `recordsOnly` is for
- * a stream that signet has made: there an object without a record was not injected, and what it says is its author's.
+ * a stream that signet has made: there a Namespace or Service without a record says what its author says. `thorough` is for
+ * injecting anew: everything of ours goes, what Linkerd's command forgets included, and the opt-in stays.
  */
-export function uninject(object: JsonObject, templates: readonly TemplateRow[] = [], recordsOnly = false): Uninjection {
+export function uninject(
+  object: JsonObject,
+  templates: readonly TemplateRow[] = [],
+  { recordsOnly = false, thorough = false }: { readonly recordsOnly?: boolean; readonly thorough?: boolean } = {},
+): Uninjection {
   const subject = examine(object, templates);
   if (subject.is === 'other' || subject.is === 'list') return nothing;
   const root = subject.is === 'workload' ? subject.workload.path : [];
   const status = statusAt(object, root);
   if (status !== undefined) return byRecord(object, root, status);
-  if (recordsOnly) return nothing;
+  const isWorkload = subject.is === 'workload';
+  // A workload that shows no injection has none to take out; its opt-in is its author's.
+  if (isWorkload ? !showsInjection(object, root) : recordsOnly) return nothing;
   const holders = root.length === 0 ? [[]] : [root, []];
-  return byRules(object, subject.is === 'workload' ? root : undefined, holders);
+  return byRules(object, isWorkload ? root : undefined, holders, thorough);
+}
+
+/** A proxy or its init container by name, or one of the marks that injection leaves. */
+function showsInjection(object: JsonObject, root: readonly string[]): boolean {
+  const spec = follow(object, [...root, 'spec']);
+  const metadata = follow(object, [...root, 'metadata']);
+  const marks = [names.createdBy, names.proxyVersion, names.trustRootChecksum];
+  return (
+    [...listAt(spec, 'initContainers'), ...listAt(spec, 'containers')].some((one) =>
+      [names.containers.proxy, names.containers.init].some((name) => name === textAt(one, 'name')),
+    ) ||
+    marks.some((key) => at(objectAt(metadata, 'annotations'), key) !== undefined) ||
+    at(objectAt(metadata, 'labels'), names.controlPlaneNamespace) !== undefined
+  );
 }
 
 /** True of an object that carries our record, which is to say: signet has injected it. */
@@ -103,6 +125,10 @@ const ruleContainers: { readonly [list: string]: readonly string[] } = {
   initContainers: [names.containers.init, names.containers.proxy],
   containers: [names.containers.proxy],
 };
+const allContainers: { readonly [list: string]: readonly string[] } = {
+  initContainers: Object.values(names.containers),
+  containers: Object.values(names.containers),
+};
 const ruleVolumes: readonly string[] = [names.volumes.keys, names.volumes.xtables, names.volumes.token];
 
 /**
@@ -113,20 +139,28 @@ function byRules(
   object: JsonObject,
   template: readonly string[] | undefined,
   holders: readonly (readonly string[])[],
+  thorough: boolean,
 ): Uninjection {
   const removals: (readonly string[])[] = [];
   let found = false;
   if (template !== undefined) {
-    for (const [list, gone] of Object.entries(ruleContainers))
+    const containers = thorough ? allContainers : ruleContainers;
+    for (const [list, gone] of Object.entries(containers))
       found = takeNamed(object, [...template, 'spec', list], gone, removals) || found;
-    takeNamed(object, [...template, 'spec', 'volumes'], ruleVolumes, removals);
+    takeNamed(
+      object,
+      [...template, 'spec', 'volumes'],
+      thorough ? Object.values(names.volumes) : ruleVolumes,
+      removals,
+    );
   }
   for (const holder of holders) {
     const metadata = follow(object, [...holder, 'metadata']);
     const labels = objectAt(metadata, 'labels');
     if (at(labels, names.controlPlaneComponent) !== undefined) continue;
     for (const key of Object.keys(objectAt(metadata, 'annotations'))) {
-      const optsOut = key === names.injectKey && entryOf(objectAt(metadata, 'annotations'), key) === 'disabled';
+      const optsOut =
+        key === names.injectKey && (thorough || entryOf(objectAt(metadata, 'annotations'), key) === 'disabled');
       if (!key.startsWith('linkerd.io') || optsOut) continue;
       removals.push([...holder, 'metadata', 'annotations', key]);
       found = true;

@@ -87,10 +87,9 @@ export function examine(object: JsonObject, extra: readonly TemplateRow[] = []):
   return { is: lower === 'service' || lower === 'namespace' ? lower : 'other', kind, name };
 }
 
-/** `kind: List`, and the typed lists that the API server gives (`PodList`). */
+/** `kind: List` exactly, as in Linkerd; a custom kind may well be called AllowList. */
 export function isList(object: JsonObject): boolean {
-  const kind = textAt(object, 'kind') ?? '';
-  return kind === 'List' || (kind.endsWith('List') && isArray(at(object, 'items')));
+  return textAt(object, 'kind') === 'List';
 }
 
 function workloadOf(object: JsonObject, kind: string, name: string, row: TemplateRow, template: JsonObject): Workload {

@@ -42,6 +42,7 @@ function sentenceOf({ code, message, pos }: YAMLParseError, text: string): strin
   const line = text.slice(lineStart, text.indexOf('\n', pos[0]) + 1 || undefined);
   if (/\{\{.*\}\}/.test(line))
     return 'this looks like a Helm template: let `helm template` make a manifest of it first';
+  if (/call stack/i.test(message)) return 'the document is nested too deeply';
   return words.get(code) || message.replace(/^[A-Z](?=[a-z])/, (one) => one.toLowerCase());
 }
 

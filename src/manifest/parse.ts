@@ -26,7 +26,19 @@ export function parseManifest(text: string, file: string, firstLine = 0): Manife
   if ('fault' in parsed) return fail(parsed.fault.offset, parsed.fault.message);
   const { root } = parsed;
   const reader = new Reader(text, fail);
-  return { file, firstLine, text, root, json: root === undefined ? null : reader.read(root), anchors: reader.anchors };
+  try {
+    return {
+      file,
+      firstLine,
+      text,
+      root,
+      json: root === undefined ? null : reader.read(root),
+      anchors: reader.anchors,
+    };
+  } catch (error) {
+    if (error instanceof RangeError) return fail(0, 'the document is nested too deeply');
+    throw error;
+  }
 }
 
 /** Line and column of an offset in a document. */

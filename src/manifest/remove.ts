@@ -85,7 +85,8 @@ function dashBefore(text: string, offset: number, column: number): number {
 function blockRange(text: string, starts: readonly number[], ends: readonly number[], index: number): Range {
   const start = starts[index] ?? 0;
   const end = ends[index] ?? start;
-  if (!isFirstOnLine(text, start)) return { from: start, to: starts[index + 1] ?? end };
+  const isExplicit = /^\s*\?\s+$/.test(text.slice(lineStart(text, start), start));
+  if (!isExplicit && !isFirstOnLine(text, start)) return { from: start, to: starts[index + 1] ?? end };
   return { from: lineStart(text, start), to: text[end - 1] === '\n' ? end : nextLine(text, end) };
 }
 
@@ -110,7 +111,10 @@ function flowRanges(
 function emptied(text: string, node: MapNode | ListNode, start: number, end: number): Range {
   const [open, close] = [node.start + 1, node.end - 1];
   const isSpread = /^\r?\n\s*$/.test(text.slice(open, start)) && /^\r?\n\s*$/.test(text.slice(end, close));
-  return isSpread ? { from: open, to: close } : { from: start, to: end };
+  if (!isSpread) return { from: start, to: end };
+  // The line end and the indentation of the closing line were ours; blanks that stood between the brackets were not.
+  const lead = /^ */.exec(text.slice(lineStart(text, node.start)))?.[0].length ?? 0;
+  return { from: open, to: Math.min(close, nextLine(text, end) + lead) };
 }
 
 function merged(ranges: readonly Range[]): readonly Range[] {

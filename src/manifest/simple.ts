@@ -15,7 +15,8 @@ export function parseSimple(text: string): Node | undefined {
   try {
     return new Simple(text).document();
   } catch (error) {
-    if (error === notSimple) return undefined;
+    // Nested deeper than the stack is: the yaml package has a word for it.
+    if (error === notSimple || error instanceof RangeError) return undefined;
     throw error;
   }
 }

@@ -23,7 +23,9 @@ export class Tally {
 
 /** True of a workload that somebody wants injected and that is not, and has no proxy yet either. */
 export function missed({ subject, outcome, reason, askedBy }: Verdict, origin: Origin): boolean {
-  if (subject.is !== 'workload' || outcome === 'inject' || reason === 'sidecar_already_exists') return false;
+  if (subject.is !== 'workload' || outcome === 'inject') return false;
+  // For the webhook a sidecar that is there is well; where everything is injected anew it is somebody else's.
+  if (reason === 'sidecar_already_exists' && origin.needsOptIn) return false;
   const saysItWrong =
     reason === 'invalid_inject_annotation_at_workload' || reason === 'invalid_inject_annotation_at_ns';
   return (

@@ -276,6 +276,7 @@ export const table = group({
       true,
       'write the annotation `signet.dev/status`, by which `uninject` takes out exactly what was added',
     ),
+    skipUnrunnable: flag(true, 'skip Windows Pods and mirrors of static Pods, in which a proxy would not run'),
     spire: group({
       enabled: flag(false, 'mount the socket directory of the SPIRE agent'),
       mountPath: text('/run/spire/sockets', 'where it is mounted in the proxy'),

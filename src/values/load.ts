@@ -61,7 +61,10 @@ const ofEveryChart = [
 function defaultsUnder(layers: readonly Layer[]): JsonObject {
   const isWhole = ({ tree }: Layer) => ofEveryChart.every((key) => Object.hasOwn(tree, key));
   return layers.some(isWhole)
-    ? merge(defaults, { proxy: { inbound: null, outbound: null, tracing: { labels: null } } })
+    ? merge(defaults, {
+        networkValidator: { securityContext: null },
+        proxy: { inbound: null, outbound: null, tracing: { labels: null } },
+      })
     : defaults;
 }
 

@@ -18,6 +18,7 @@ export const presets: { readonly [name in 'signet' | 'linkerd']: JsonObject } = 
       onInvalidAnnotation: 'linkerd',
       onNameClash: 'skip',
       record: false,
+      skipUnrunnable: false,
       trustRoots: { source: 'inline' },
     },
   },

@@ -2,6 +2,7 @@ import { at, isObject, type Json, type JsonObject } from '../../json.js';
 import type { Values } from '../../values/keys.js';
 import { identityName, trustDomain } from '../identity/naming.js';
 import * as names from '../names.js';
+import { typedEnv } from '../settings/env-vars.js';
 import type { PodFacts } from './pod-facts.js';
 
 interface Subject {
@@ -109,8 +110,8 @@ const table: readonly Row[] = [
   ),
   unlessEmpty(L('ACCESS_LOG'), ({ proxy }) => proxy.accessLog),
   unlessEmpty(L('SHUTDOWN_GRACE_PERIOD'), ({ proxy }) => proxy.shutdownGracePeriod),
-  ({ values }) => values.proxy.additionalEnv,
-  ({ values }) => values.proxy.experimentalEnv,
+  ({ values }) => typedEnv(values.proxy.additionalEnv),
+  ({ values }) => typedEnv(values.proxy.experimentalEnv),
 ];
 
 /** The environment of the proxy; `identity` holds the variables of the chosen source. */

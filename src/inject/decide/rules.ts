@@ -113,14 +113,18 @@ export const rules = [
     code: 'mirror_pod',
     says: 'the Pod mirrors a static Pod, which the kubelet runs from a file',
     advice: 'inject the file on the node with `signet inject`',
-    finds: ({ workload, origin }) =>
-      found(origin.honoursExclusions && at(workload.annotations, names.mirrorPod) !== undefined),
+    finds: ({ workload, origin, values }) =>
+      found(
+        values.signet.skipUnrunnable &&
+          origin.honoursExclusions &&
+          at(workload.annotations, names.mirrorPod) !== undefined,
+      ),
   },
   {
     code: 'windows_pod',
     says: 'the Pod runs on Windows, for which there is no proxy image',
     advice: 'opt the workload out with linkerd.io/inject: disabled',
-    finds: ({ workload }) => found(runsOnWindows(workload)),
+    finds: ({ workload, values }) => found(values.signet.skipUnrunnable && runsOnWindows(workload)),
   },
   {
     code: 'name_clash',

@@ -21,7 +21,6 @@ const inits: Known = {
 };
 
 const ourContainers: readonly string[] = Object.values(names.containers);
-const ourVolumes: readonly string[] = Object.values(names.volumes);
 
 /** Where something stands in a Pod. */
 export interface Spot {
@@ -58,7 +57,7 @@ export function nameClash(workload: Workload, values: Values): Spot | undefined 
   return (
     spot('initContainers', workload.initContainers, foreign) ??
     spot('containers', workload.containers, foreign) ??
-    spot('volumes', workload.volumes, (one) => ourVolumes.includes(textAt(one, 'name') ?? ''))
+    spot('volumes', workload.volumes, (one) => volumesToAdd(workload, values).includes(textAt(one, 'name') ?? ''))
   );
 }
 
@@ -92,4 +91,18 @@ function spot(list: string, items: readonly JsonObject[], test: (one: JsonObject
   const index = items.findIndex(test);
   const item = items[index];
   return item === undefined ? undefined : { path: ['spec', list, String(index)], name: textAt(item, 'name') ?? '' };
+}
+
+/** The names of the volumes that this Pod would get; others are free for whoever wants them. */
+function volumesToAdd({ annotations }: Workload, { cniEnabled, identity, proxy, signet }: Values): readonly string[] {
+  const spire = entryOf(annotations, 'kuma.io/spire-integration') ?? (signet.spire.enabled ? 'enabled' : 'disabled');
+  const wanted: readonly (readonly [string, boolean])[] = [
+    [names.volumes.keys, true],
+    [names.volumes.token, identity.serviceAccountTokenProjection],
+    [names.volumes.xtables, !cniEnabled],
+    [names.volumes.podinfo, proxy.tracing.enabled],
+    [names.volumes.trustRoots, signet.trustRoots.source === 'configMap'],
+    [names.volumes.spire, spire === 'enabled'],
+  ];
+  return wanted.filter(([, isAdded]) => isAdded).map(([name]) => name);
 }

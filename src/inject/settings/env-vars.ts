@@ -57,6 +57,15 @@ function knownSource(from: JsonObject): JsonObject {
   return result;
 }
 
+/** Variables of a values file as Kubernetes' decoder takes them: scalars are text, unknown members are dropped. */
+export function typedEnv(variables: readonly JsonObject[]): readonly JsonObject[] {
+  return variables.map((one) => {
+    const value = at(one, 'value');
+    const text = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
+    return known(String(at(one, 'name') ?? ''), text, at(one, 'valueFrom'));
+  });
+}
+
 /** Lays one list of variables over another: the same name replaces in place, a new one is appended. */
 export function overlayEnv(base: readonly JsonObject[], over: readonly JsonObject[]): readonly JsonObject[] {
   const result = [...base];

@@ -86,7 +86,11 @@ class Settling {
     const nameLabel = ['app.kubernetes.io/instance', 'app.kubernetes.io/name'].find((key) => entryOf(labels, key));
     const found: Record<string, string> =
       nameLabel === undefined ? {} : { 'service.name': entryOf(labels, nameLabel) ?? '' };
-    const attributes = Object.keys(own).filter((key) => key.startsWith(names.traceAttributePrefix));
+    const attributes = Object.keys(own).filter(
+      (key) =>
+        key.startsWith(names.traceAttributePrefix) &&
+        !this.#isDenied({ annotation: key, text: entryOf(own, key) ?? '', on: 'workload' }),
+    );
     for (const key of attributes) found[key.slice(names.traceAttributePrefix.length)] = entryOf(own, key) ?? '';
     const annotation = attributes.at(-1) ?? nameLabel;
     if (annotation === undefined) return;
