@@ -16,6 +16,20 @@ export function formatFrom(given: Given): Format {
   throw new Failure(`--output takes yaml or json; found ${JSON.stringify(format)}`);
 }
 
+/** True when the first line that is neither blank nor comment is `---`; a directive needs the marker that follows it kept apart. */
+function beginsWithMarker(text: string): boolean {
+  for (let start = 0; start < text.length; ) {
+    const end = text.indexOf('\n', start) + 1 || text.length;
+    const line = text
+      .slice(start, end)
+      .replace(/^\ufeff/, '')
+      .trim();
+    if (line !== '' && !line.startsWith('#')) return /^---(\s|$)/.test(line);
+    start = end;
+  }
+  return false;
+}
+
 /** Gathers documents until everything is known to be well, and puts markers between files that have none. */
 export class Output {
   readonly #spool = new Spool();
@@ -36,7 +50,7 @@ export class Output {
     if (isFirstOfFile && this.#end !== '') {
       if (!this.#end.endsWith('\n')) this.#write('\n');
       const bothJson = /^\s*[{[]/.test(text) && /[}\]]\s*$/.test(this.#end);
-      if (!bothJson && !/^\ufeff?(?:\s*(?:#.*|%.*)?\n)*---(?:\s|$)/.test(text)) this.#write('---\n');
+      if (!bothJson && !beginsWithMarker(text)) this.#write('---\n');
     }
     this.#write(text);
   }

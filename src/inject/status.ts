@@ -34,7 +34,7 @@ export function readStatus(text: string | undefined): Status | undefined {
   if (!isObject(json) || !isObject(json.added)) return undefined;
   const added = Object.entries(json.added).map(([parent, keys]) => [parent, texts(keys)] as const);
   const replaced = Object.entries(objectAt(json, 'replaced')).filter(
-    (entry): entry is [string, string] => typeof entry[1] === 'string',
+    (entry): entry is [string, string] => typeof entry[1] === 'string' && !/[\r\n]/.test(entry[1]),
   );
   return { added: Object.fromEntries(added), created: texts(json.created), replaced: Object.fromEntries(replaced) };
 }

@@ -25,8 +25,8 @@ function readNumber(source: string): number | undefined {
   if (match === null) return float.test(plain) ? finite(Number(plain)) : undefined;
   const digits = match[2] ?? '';
   const octal = /^0[0-7]+$/.test(digits) ? `0o${digits.slice(1)}` : digits;
-  const magnitude = Number(octal);
-  return match[1] === '-' ? -magnitude : magnitude;
+  const magnitude = finite(Number(octal));
+  return magnitude !== undefined && match[1] === '-' ? -magnitude : magnitude;
 }
 
 function finite(number: number): number | undefined {
@@ -53,7 +53,7 @@ const plainText = /^(?:[A-Za-z0-9_./$+~(^]|-(?=[^\s]))(?:[\w./$%@+~()^;=?*|<>!&,
 /** Writes a string so that every YAML reader gets the same string back. */
 export function writeScalar(value: string): string {
   if (isPlain(value)) return value;
-  const readsBetterInSingleQuotes = /["\\]/.test(value) && /^[\x20-\x7e\u00a1-\ud7ff]*$/.test(value);
+  const readsBetterInSingleQuotes = /["\\]/.test(value) && /^[\x20-\x7e\u00a1-\u2027\u202a-\ud7ff]*$/.test(value);
   return readsBetterInSingleQuotes ? `'${value.replaceAll("'", "''")}'` : writeQuoted(value);
 }
 

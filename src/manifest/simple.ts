@@ -26,7 +26,7 @@ const blank = /(?:[ ]*(?:#.*)?\r?(?:\n|$))*/y;
 /** A comment needs a blank before it. */
 const restOfLine = /(?: +#.*| *)\r?(?=\n|$)/y;
 const plain =
-  /[A-Za-z0-9_./$+~^();<=](?:[^\r\n:# ]|:(?=[^\s])|(?<=[^\s])#| +(?=[^\s#:]))*|-(?=[^\s-])(?:[^\r\n:# ]|:(?=[^\s])|(?<=[^\s])#| +(?=[^\s#:]))*|--+(?=[A-Za-z])(?:[^\r\n:# ]|:(?=[^\s])| +(?=[^\s#:]))*/y;
+  /[A-Za-z0-9_./$+~^();<=](?:[^\r\n:# ]|:(?=[^\s])|(?<=[^\s])#| +(?=[^\s#:]))*|-(?=[^\s-])(?:[^\r\n:# ]|:(?=[^\s])|(?<=[^\s])#| +(?=[^\s#:]))*|--+(?=[A-Za-z])(?:[^\r\n:# ]|:(?=[^\s])|(?<=[^\s])#| +(?=[^\s#:]))*/y;
 const quoted = /"[^"\\\r\n]*"|'[^'\r\n]*'/y;
 const flowPlain =
   /(?:[A-Za-z0-9_./$+~^]|-(?=[A-Za-z0-9_.]))(?:[A-Za-z0-9_./$+~^@%*=()-]| (?=[A-Za-z0-9_./$+~^@%*=()-]))*/y;
@@ -43,7 +43,7 @@ class Simple {
 
   document(): Node {
     this.#skipBlank();
-    if (this.#text.startsWith('---', this.#at)) {
+    if (this.#column === 0 && this.#text.startsWith('---', this.#at)) {
       this.#at += 3;
       this.#endLine();
       this.#skipBlank();

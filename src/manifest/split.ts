@@ -16,7 +16,8 @@ export class TooLargeError extends Error {
   }
 }
 
-const marker = /^(?:---|\.\.\.)(?=[ \t\r]|$)/gm;
+// Only a line feed begins a line here: `^` would also match behind a bare carriage return and U+2028.
+const marker = /(?<=\n|^\ufeff?)(?:---|\.\.\.)(?=[ \t\r\n]|$)/g;
 
 /**
  * Cuts a stream of text into documents, piece by piece, so that no more than one document is held at a time. `---` at
