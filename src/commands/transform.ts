@@ -4,9 +4,10 @@ import { inject, type Verdict } from '../inject/inject.js';
 import type { Mesh } from '../inject/mesh.js';
 import { statusKey } from '../inject/names.js';
 import type { Origin } from '../inject/origin.js';
+import { withAdditions } from '../inject/patch.js';
 import { hasRecord, uninject } from '../inject/uninject.js';
 import { examine, flawOf, isList, type TemplateRow } from '../inject/workload.js';
-import { entryOf, isArray, isObject, type JsonObject, objectAt, textAt } from '../json.js';
+import { entryOf, isArray, isObject, type Json, type JsonObject, objectAt, textAt } from '../json.js';
 import { applyEdits } from '../manifest/edits.js';
 import { insertionEdits, keptText } from '../manifest/insert.js';
 import { errorAt } from '../manifest/locate.js';
@@ -61,7 +62,48 @@ export function injectDocument(chunk: Chunk, file: string, setting: Setting): In
         : verdict.additions.map((one) => ({ ...one, path: [...path, ...one.path] }));
     return insertionEdits(manifest, insertions, styleOf(manifest, [...path, ...template]));
   });
-  return { text: edits.length === 0 ? manifest.text : applyEdits(manifest.text, edits), manifest, judged };
+  if (edits.length === 0) return { text: manifest.text, manifest, judged };
+  const text = applyEdits(manifest.text, edits);
+  const isPlain =
+    manifest.isSimple && edits.every(({ remove, insert }) => remove === 0 && !insert.includes('"replaced"'));
+  if (!isPlain) prove(manifest, judged, text, setting);
+  return { text, manifest, judged };
+}
+
+/**
+ * YAML has more corners than anybody has thought of. Outside of plain block style the promise is checked each time: the text
+ * reads as the patch has it, and leads back to the input. What does not is refused, never printed.
+ */
+function prove(manifest: Manifest, judged: readonly Judged[], text: string, { templates, mesh }: Setting): void {
+  const additions = judged.flatMap(({ path, verdict }) =>
+    verdict.additions.map((one) => ({ ...one, path: [...path, ...one.path] })),
+  );
+  const fail = () => {
+    const first = judged.find(({ verdict }) => verdict.additions.length > 0);
+    const name = first === undefined ? '' : `${nameOf(first.verdict)}: `;
+    return errorAt(
+      manifest,
+      first?.path ?? [],
+      `${name}nothing can be added to this layout without changing it; write the Pod template in plain block style`,
+    );
+  };
+  let reads: Json;
+  let back: string;
+  try {
+    reads = parseManifest(text, manifest.file).json;
+    back = uninjectDocument({ text, firstLine: 0 }, manifest.file, templates, true).text;
+  } catch {
+    throw fail();
+  }
+  const leadsBack = !mesh.values.signet.record || back === manifest.text;
+  if (!leadsBack || canonical(reads) !== canonical(withAdditions(manifest.json, additions))) throw fail();
+}
+
+/** JSON with its keys in order, so that two values can be compared. */
+function canonical(json: Json): string {
+  return JSON.stringify(json, (_key, value: Json) =>
+    isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
+  );
 }
 
 /** Takes out of one document what injection has added. */

@@ -1,4 +1,5 @@
-import { isArray, isObject, type Json, type JsonObject, objectAt, partsOf, textAt } from '../json.js';
+import { withAdditions } from '../inject/patch.js';
+import { isObject, type JsonObject, objectAt, partsOf, textAt } from '../json.js';
 import { base, type ComponentPatch, components } from './components.js';
 import type { InstallOptions } from './options.js';
 
@@ -51,17 +52,9 @@ function isFor({ kind, name }: ComponentPatch, object: JsonObject): boolean {
 }
 
 function apply(object: JsonObject, { operations }: ComponentPatch): JsonObject {
-  const result = operations.reduce<Json>((json, { path, value }) => withAdded(json, partsOf(path), value), object);
+  const result = withAdditions(
+    object,
+    operations.map(({ path, value }) => ({ path: partsOf(path), value })),
+  );
   return isObject(result) ? result : object;
-}
-
-/** RFC 6902's `add` on a copy; enough for our own patches. */
-function withAdded(json: Json, [key = '', ...rest]: readonly string[], value: Json): Json {
-  if (isArray(json)) {
-    if (key === '-') return [...json, value];
-    if (rest.length === 0) return [...json.slice(0, Number(key)), value, ...json.slice(Number(key))];
-    return json.map((item, index) => (String(index) === key ? withAdded(item, rest, value) : item));
-  }
-  const map = isObject(json) ? json : {};
-  return { ...map, [key]: rest.length === 0 ? value : withAdded(map[key] ?? {}, rest, value) };
 }

@@ -14,6 +14,8 @@ export interface Manifest {
   readonly root: Node | undefined;
   readonly json: Json;
   readonly anchors: Anchors;
+  /** Read by the quick reader: plain block style, in which nothing can go wrong when text is inserted. */
+  readonly isSimple: boolean;
 }
 
 /** Parses one document; what is wrong with it is thrown with its line and column. */
@@ -34,6 +36,7 @@ export function parseManifest(text: string, file: string, firstLine = 0): Manife
       root,
       json: root === undefined ? null : reader.read(root),
       anchors: reader.anchors,
+      isSimple: simple !== undefined,
     };
   } catch (error) {
     if (error instanceof RangeError) return fail(0, 'the document is nested too deeply');
