@@ -7,10 +7,11 @@ import { rules } from '../src/inject/decide/rules.js';
 import { annotations } from '../src/inject/settings/annotations.js';
 import { templates } from '../src/inject/workload.js';
 import { components } from '../src/install/components.js';
-import { permissions } from '../src/install/permissions.js';
+import { permissions, targetOf } from '../src/install/permissions.js';
 import { Metrics } from '../src/server/metrics.js';
 import { table } from '../src/values/keys.js';
 import { eachLeaf } from '../src/values/schema.js';
+import { defaultOptions } from './manifests.js';
 
 // Writes the tables of the README from the tables of the program, so that they cannot say anything else.
 
@@ -90,12 +91,12 @@ const tables: { readonly [name: string]: () => string } = {
   permissions: () =>
     rows(
       ['verbs', 'on', 'in', 'component', 'why'],
-      permissions.map(({ verbs: all, resource, names, scope, component, why }) => [
-        all.join(', '),
-        `${resource}${names === undefined ? '' : ` ${names.join(', ')}`}`,
-        scope === 'own' ? 'its own namespace' : 'the cluster',
-        component,
-        why,
+      permissions.map((one) => [
+        one.verbs.join(', '),
+        `${targetOf(one)}${one.names === undefined ? '' : ` ${one.names(defaultOptions()).join(', ')}`}`,
+        one.scope === 'own' ? 'its own namespace' : 'the cluster',
+        one.component,
+        one.why,
       ]),
     ),
   kinds: () =>

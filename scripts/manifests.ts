@@ -1,7 +1,9 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { version } from '../src/commands/version.js';
+import { fromValues } from '../src/install/from-values.js';
 import { kustomizeTree } from '../src/install/kustomize.js';
+import type { InstallOptions } from '../src/install/options.js';
 import { writeYaml } from '../src/manifest/whole.js';
 import { load } from '../src/values/load.js';
 
@@ -9,20 +11,26 @@ import { load } from '../src/values/load.js';
 
 /** Every file of manifests/ with its text. */
 export function manifestFiles(): ReadonlyMap<string, string> {
+  return new Map(
+    kustomizeTree(defaultOptions()).map(({ path, documents }) => [
+      `manifests/${path}`,
+      documents.map(writeYaml).join('---\n'),
+    ]),
+  );
+}
+
+/** An installation of which nothing was chosen. */
+export function defaultOptions(): InstallOptions {
   const result = load([]);
   if ('mistakes' in result) throw new Error('the defaults are not valid');
-  const { excludedNamespaces } = result.loaded.values.signet;
-  const options = {
+  return {
     namespace: 'signet',
     image: `ghcr.io/signet-dev/signet:${version}`,
     replicas: 2,
     values: '{}\n',
     url: '',
-    excludedNamespaces,
+    ...fromValues(result.loaded.values),
   };
-  return new Map(
-    kustomizeTree(options).map(({ path, documents }) => [`manifests/${path}`, documents.map(writeYaml).join('---\n')]),
-  );
 }
 
 if (process.argv[1]?.endsWith('scripts/manifests.js')) {

@@ -3,16 +3,22 @@ import t, { type Test } from 'tap';
 import { Api, ApiError } from '../src/cluster/api.js';
 import { readSecret, writeSecret } from '../src/cluster/certificate-secret.js';
 import { writeEvent } from '../src/cluster/events.js';
-import { backoff, NamespaceCache } from '../src/cluster/namespaces.js';
+import { seeFeatures } from '../src/cluster/features.js';
+import { backoff } from '../src/cluster/follow.js';
+import { NamespaceCache } from '../src/cluster/namespaces.js';
 import { registerBundle, registeredBundle } from '../src/cluster/registration.js';
+import { TrustRoots } from '../src/commands/serve-trust-roots.js';
 import type { Namespace } from '../src/inject/decide/opt-in.js';
-import { permissions } from '../src/install/permissions.js';
+import { permissions, targetOf } from '../src/install/permissions.js';
 import { webhookConfiguration } from '../src/install/registration.js';
 import type { JsonObject } from '../src/json.js';
+import { makeAuthority } from '../src/server/certificates/make.js';
 import { bundleOf, SelfSignedCertificates, type Store, type Stored } from '../src/server/certificates/self-signed.js';
 import { type EventDraft, EventRecorder } from '../src/server/events.js';
+import type { Values } from '../src/values/keys.js';
+import { load } from '../src/values/load.js';
 import { FakeApi, until } from './fake-api.js';
-import { pick } from './support.js';
+import { defaultsForInstall, pick } from './support.js';
 
 const options = {
   namespace: 'signet',
@@ -20,6 +26,7 @@ const options = {
   replicas: 2,
   values: '',
   url: '',
+  ...defaultsForInstall,
   excludedNamespaces: ['kube-system'],
 };
 const configuration = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/signet';
@@ -125,6 +132,118 @@ t.test('the watch survives every kind of error', async (t) => {
   server.tellAll({ type: 'MODIFIED', object: { kind: 'Namespace', metadata: {} } });
   await works('nameless');
   t.equal(backoff(20, 1), 15_000, 'never longer than half a minute, and spread');
+});
+
+const roots = (namespace: string) => `/api/v1/namespaces/${namespace}/configmaps/linkerd-identity-trust-roots`;
+const bundleIn = (server: FakeApi, namespace: string) =>
+  String(pick(server.objects.get(roots(namespace)), '/data/ca-bundle.crt') ?? '');
+
+async function pem(name: string): Promise<string> {
+  return (await makeAuthority(name, { from: Date.now(), ms: 3_600_000 })).cert;
+}
+
+function configMap(namespace: string, text: string, labels: JsonObject = {}): JsonObject {
+  const metadata = { name: 'linkerd-identity-trust-roots', namespace, labels };
+  return { kind: 'ConfigMap', metadata, data: { 'ca-bundle.crt': text } };
+}
+
+function valuesWith(tree: JsonObject): Values {
+  const result = load([{ tree, place: () => ({ from: 'default' }) }]);
+  if ('mistakes' in result) throw new Error(JSON.stringify(result.mistakes));
+  return result.loaded.values;
+}
+
+async function trustRootsOver(t: Test, { server, api }: { server: FakeApi; api: Api }, values: Values) {
+  const troubles: string[] = [];
+  const wiring = {
+    wait: async () => void (await new Promise((turn) => setImmediate(turn))),
+    random: () => 1,
+    onTrouble: (message: string) => troubles.push(message),
+  };
+  const cache: NamespaceCache = new NamespaceCache(api, { ...wiring, onChange: (one) => kept.namespaceChanged(one) });
+  const kept = new TrustRoots(api, wiring, cache);
+  kept.use(values);
+  const running = cache.run();
+  t.teardown(async () => {
+    kept.stop();
+    cache.stop();
+    await running;
+  });
+  await until(() => cache.isSynced && server.watching === 2);
+  return { kept, troubles };
+}
+
+t.test('trust roots are kept in every namespace that opted in, and follow their source', async (t) => {
+  const { server, api } = await fake(t);
+  const [first, second, other] = [await pem('first'), await pem('second'), await pem('other')];
+  server.put(roots('linkerd'), configMap('linkerd', first));
+  server.put('/api/v1/namespaces/linkerd', namespace('linkerd'));
+  server.put('/api/v1/namespaces/shop', namespace('shop', { 'linkerd.io/inject': 'enabled' }));
+  server.put('/api/v1/namespaces/plain', namespace('plain'));
+  server.put('/api/v1/namespaces/theirs', namespace('theirs', { 'linkerd.io/inject': 'enabled' }));
+  server.put(roots('theirs'), configMap('theirs', 'made by hand'));
+  const { kept } = await trustRootsOver(
+    t,
+    { server, api },
+    valuesWith({ signet: { trustRoots: { bundles: { other } } } }),
+  );
+  await until(() => bundleIn(server, 'shop').includes(first.trim()));
+  t.ok(bundleIn(server, 'shop').includes(other.trim()), 'with the roots of the other trust domain');
+  server.put('/api/v1/namespaces/late', namespace('late', { 'linkerd.io/inject': 'ingress' }));
+  await until(() => bundleIn(server, 'late') !== '');
+  t.equal(bundleIn(server, 'plain'), '', 'nothing where nobody asked');
+  kept.podAsked('plain');
+  await until(() => bundleIn(server, 'plain') !== '');
+  server.put(roots('linkerd'), configMap('linkerd', second));
+  for (const name of ['shop', 'late', 'plain']) await until(() => bundleIn(server, name).includes(second.trim()));
+  server.put('/api/v1/namespaces/shop', namespace('shop'));
+  server.put(roots('linkerd'), configMap('linkerd', first));
+  await until(() => bundleIn(server, 'shop').includes(first.trim()));
+  t.pass('a namespace that opted out is kept up to date for the Pods it still has');
+  server.remove(roots('late'));
+  await until(() => bundleIn(server, 'late') !== '');
+  t.equal(bundleIn(server, 'theirs'), 'made by hand', 'what a user made is never touched');
+  t.notOk(kept.areMissingIn('elsewhere'), 'where they are about to come nobody is warned');
+});
+
+t.test('a private key among the trust roots is handed to nobody', async (t) => {
+  const { server, api } = await fake(t);
+  const { cert, key } = await makeAuthority('leak', { from: Date.now(), ms: 3_600_000 });
+  server.put('/api/v1/namespaces/shop', namespace('shop', { 'linkerd.io/inject': 'enabled' }));
+  server.put(roots('linkerd'), configMap('linkerd', cert + key));
+  const { troubles } = await trustRootsOver(t, { server, api }, valuesWith({}));
+  await until(() => troubles.some((one) => one.includes('PRIVATE KEY')));
+  t.equal(bundleIn(server, 'shop'), '');
+  const expired = (await makeAuthority('old', { from: Date.now() - 7_200_000, ms: 3_600_000 })).cert;
+  server.put(roots('linkerd'), configMap('linkerd', expired));
+  await until(() => troubles.some((one) => /expired: .*CN=old/.test(one)));
+  t.pass('an expired root is named');
+});
+
+t.test('without distribution a namespace that lacks the ConfigMap is known to lack it', async (t) => {
+  const { server, api } = await fake(t);
+  server.put(roots('shop'), configMap('shop', 'x'));
+  const { kept } = await trustRootsOver(
+    t,
+    { server, api },
+    valuesWith({ signet: { trustRoots: { distribute: false } } }),
+  );
+  await until(() => kept.areMissingIn('bare'));
+  t.notOk(kept.areMissingIn('shop'));
+  server.put(roots('bare'), configMap('bare', 'x'));
+  await until(() => !kept.areMissingIn('bare'));
+  t.equal(bundleIn(server, 'bare'), 'x', 'nothing is written');
+});
+
+t.test('the API server is asked for its gates; not being allowed to look is an answer', async (t) => {
+  const { server, api } = await fake(t);
+  const gate = (name: string, on: number) => `kubernetes_feature_enabled{name="${name}",stage="BETA"} ${on}\n`;
+  server.metrics = `# HELP x\n${gate('PodCertificateRequest', 1)}${gate('ClusterTrustBundle', 1)}${gate('ClusterTrustBundleProjection', 0)}`;
+  t.same(await seeFeatures(api), { podCertificate: 'on', clusterTrustBundle: 'off' });
+  server.metrics = gate('Other', 1);
+  t.same(await seeFeatures(api), { podCertificate: 'off', clusterTrustBundle: 'off' }, 'a server too old for them');
+  server.faults.push((response) => response.writeHead(403).end('{"message": "no"}'));
+  t.same(await seeFeatures(api), { podCertificate: 'unknown', clusterTrustBundle: 'unknown' });
 });
 
 t.test('the bundle is set on every entry by JSON Patch, and repaired when it drifts', async (t) => {
@@ -338,9 +457,9 @@ t.test('Events go to the owner, once, off the hot path, and never for Pods that 
       message: 'm',
       advice: '',
       passed: [],
-      optIn: { namespace: '', workload: '' },
+      optIn: { namespace: '', workload: '', alone: false },
       askedBy,
-      settings: undefined,
+      plan: undefined,
       additions: [],
       warnings: [],
     };
@@ -382,15 +501,17 @@ t.test('everything that was asked of the API server is granted, and nothing else
   const used = new Set(
     every.map(({ method, path }) => {
       const [, resource = '', name] =
-        /(?:\/v1|\/namespaces\/[^/]+)\/(namespaces|secrets|events|mutatingwebhookconfigurations)(?:\/([^/]+))?$/.exec(
+        /(?:\/v1|\/namespaces\/[^/]+)\/(namespaces|secrets|events|configmaps|mutatingwebhookconfigurations)(?:\/([^/]+))?$/.exec(
           path,
         ) ?? [];
       const verb =
-        method === 'GET' && resource === 'namespaces' && name === undefined ? 'list' : (verbs[method] ?? method);
-      return `${verb} ${resource}`;
+        method === 'GET' && /namespaces|configmaps/.test(resource) && name === undefined
+          ? 'list'
+          : (verbs[method] ?? method);
+      return `${verb} ${resource || path}`;
     }),
   );
-  const granted = new Set(permissions.flatMap(({ verbs: all, resource }) => all.map((verb) => `${verb} ${resource}`)));
+  const granted = new Set(permissions.flatMap((one) => one.verbs.map((verb) => `${verb} ${targetOf(one)}`)));
   t.same([...used].sort(), [...granted].sort());
 });
 

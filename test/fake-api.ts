@@ -17,6 +17,8 @@ export interface Seen {
 export class FakeApi {
   readonly seen: Seen[] = [];
   readonly objects = new Map<string, JsonObject>();
+  /** What it says of itself. */
+  metrics = '';
   /** Answers given instead of the real one, first in, first out. */
   readonly faults: ((response: ServerResponse) => void)[] = [];
   readonly #watches = new Set<{ readonly prefix: string; readonly response: ServerResponse }>();
@@ -83,7 +85,7 @@ export class FakeApi {
 
   #tell(path: string, event: JsonObject): void {
     for (const { prefix, response } of this.#watches)
-      if (path.startsWith(`${prefix}/`)) response.write(`${JSON.stringify(event)}\n`);
+      if (isUnder(path, prefix)) response.write(`${JSON.stringify(event)}\n`);
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
@@ -118,10 +120,9 @@ export class FakeApi {
   #get(url: URL, response: ServerResponse): ServerResponse {
     const object = this.objects.get(url.pathname);
     if (object !== undefined) return say(response, 200, object);
-    if (!/namespaces$/.test(url.pathname)) return fail(response, 404, `${url.pathname} not found`);
-    const all = [...this.objects]
-      .filter(([path]) => path.startsWith(`${url.pathname}/`) && path.split('/').length === 5)
-      .map(([, one]) => one);
+    if (url.pathname === '/metrics') return response.writeHead(200).end(this.metrics);
+    if (!/(namespaces|configmaps)$/.test(url.pathname)) return fail(response, 404, `${url.pathname} not found`);
+    const all = [...this.objects].filter(([path]) => isUnder(path, url.pathname)).map(([, one]) => one);
     const limit = Number(url.searchParams.get('limit') ?? 500);
     const from = Number(url.searchParams.get('continue') ?? 0);
     const rest = from + limit < all.length ? { continue: String(from + limit) } : {};
@@ -158,6 +159,12 @@ export class FakeApi {
     }
     return say(response, 200, this.objects.get(path) ?? {});
   }
+}
+
+/** Whether an object belongs to a list: its own folder or, of ConfigMaps of all namespaces, its kind. */
+function isUnder(path: string, list: string): boolean {
+  if (list.endsWith('/configmaps')) return /\/configmaps\/[^/]+$/.test(path);
+  return path.startsWith(`${list}/`) && path.split('/').length === list.split('/').length + 1;
 }
 
 function say(response: ServerResponse, status: number, json: Json): ServerResponse {

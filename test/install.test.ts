@@ -12,7 +12,7 @@ import { labels, objects, selector } from '../src/install/options.js';
 import { conditionOf, webhookConfiguration } from '../src/install/registration.js';
 import { at, isObject, type Json, type JsonObject, listAt, objectAt, textAt } from '../src/json.js';
 import { load } from '../src/values/load.js';
-import { documentsIn, pick, signet, structuralFaults } from './support.js';
+import { defaultsForInstall, documentsIn, pick, signet, structuralFaults } from './support.js';
 
 const options = {
   namespace: 'signet',
@@ -20,6 +20,7 @@ const options = {
   replicas: 2,
   values: '{}\n',
   url: '',
+  ...defaultsForInstall,
   excludedNamespaces: ['kube-system'],
 };
 const key = 'linkerd.io/inject';
@@ -130,7 +131,7 @@ function reaches(
   pod: JsonObject,
 ): boolean {
   const entry = listAt(configuration, 'webhooks').find((one) => textAt(one, 'name') === `${name}.signet.dev`);
-  const condition = conditionOf(name);
+  const condition = conditionOf(name, options);
   const inNamespace = selects(listAt(objectAt(entry, 'namespaceSelector'), 'matchExpressions'), {
     'kubernetes.io/metadata.name': 'shop',
     ...namespaceLabels,

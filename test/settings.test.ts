@@ -228,6 +228,7 @@ t.test(
       CIDRs: '7.0.0.0/8',
       'off, insecure': 'insecure',
       'enabled, disabled': 'enabled',
+      'true, yes, enabled, false, no, disabled': 'yes',
       'number between 0 and 1': '0.5',
       'ports, ranges, names of container ports': '7',
     };
@@ -241,7 +242,7 @@ t.test(
         object: pod(own),
         namespace: { name: 'n', labels: {}, annotations: above },
         origin: origins.webhook,
-      }).settings;
+      }).plan?.settings;
     for (const row of annotations) {
       for (const path of row.sets) t.ok(paths.has(path), `${row.key} sets ${path}, which is a value`);
       const sample = samples[row.expected] ?? 'deny';
@@ -277,7 +278,7 @@ t.test('older spellings of native sidecar yield to newer ones, even to one that 
       object,
       namespace: { name: 'n', labels: {}, annotations: above },
       origin: origins.webhook,
-    }).settings?.values.proxy.nativeSidecar;
+    }).plan?.settings.values.proxy.nativeSidecar;
   };
   t.equal(isNative({ [alpha ?? '']: 'false' }), false);
   t.equal(isNative({ [alpha ?? '']: 'false', [beta ?? '']: 'true' }), true);

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { main } from '../src/commands/main.js';
 import type { Terminal } from '../src/commands/terminal.js';
+import { fromValues } from '../src/install/from-values.js';
 import { at, follow, isArray, isObject, type Json, type JsonObject, listAt, objectAt, textAt } from '../src/json.js';
 import { parseManifest } from '../src/manifest/parse.js';
 import { Splitter } from '../src/manifest/split.js';
+import { load } from '../src/values/load.js';
 
 /** What a command did. */
 export interface Ran {
@@ -122,3 +124,8 @@ function isDropped(name: string, child: Json): boolean {
   if (name === 'hostNetwork') return child === false;
   return name !== 'emptyDir' && (isObject(child) || isArray(child)) && Object.keys(child).length === 0;
 }
+
+const loaded = load([]);
+if ('mistakes' in loaded) throw new Error('the defaults are not valid');
+/** What an installation with the default values takes from them. */
+export const defaultsForInstall = fromValues(loaded.loaded.values);

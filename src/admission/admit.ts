@@ -20,6 +20,8 @@ export interface Admission {
 export interface Path {
   /** The API server has seen the opt-in label on the namespace, whatever the cache says. */
   readonly namespaceAsked: boolean;
+  /** The namespace has no ConfigMap of trust roots, and nobody is about to make it. */
+  readonly lacksTrustRoots?: boolean;
 }
 
 /** True of what there is something to do about: Pods and Services that are being created, not their subresources. */
@@ -44,7 +46,7 @@ export function admit(mesh: Mesh, review: Review, namespace: Namespace, path: Pa
   const answer: Answer = {
     allowed: !isRefused,
     additions: isRefused ? [] : additions,
-    warnings: reason === 'already_injected' ? [] : warningsOf(verdict),
+    warnings: reason === 'already_injected' ? [] : [...warningsOf(verdict), ...missingRoots(verdict, path)],
     reason,
     message: `${verdict.message}; ${verdict.advice} [${verdict.reason}]`,
   };
@@ -71,6 +73,18 @@ function warningsOf(verdict: Verdict): readonly string[] {
   if (subject.is !== 'workload' || outcome === 'inject' || askedBy === undefined)
     return warnings.map((one) => `signet: ${one}`);
   return [`signet: not injected: ${message} [${reason}]`];
+}
+
+/** A Pod that waits for a ConfigMap stays in ContainerCreating, and says so only to those who know where to look. */
+function missingRoots({ outcome, plan, subject }: Verdict, { lacksTrustRoots }: Path): readonly string[] {
+  if (lacksTrustRoots !== true || outcome !== 'inject' || plan === undefined || subject.is !== 'workload') return [];
+  const { source, configMap } = plan.settings.values.signet.trustRoots;
+  const isNeeded = source === 'configMap' && JSON.stringify(plan.parts).includes(JSON.stringify(configMap.name));
+  return isNeeded
+    ? [
+        `signet: ConfigMap ${configMap.name} is not in this namespace; the Pod will wait in ContainerCreating until it is`,
+      ]
+    : [];
 }
 
 function outcomeOf({ outcome, subject }: Verdict, isRefused: boolean, { additions }: Answer): Admission['outcome'] {

@@ -64,6 +64,13 @@ export class Api {
     });
   }
 
+  /** Reads an answer that is no JSON line by line: metrics of a large cluster have megabytes. */
+  async lines(path: string, onLine: (line: string) => void): Promise<void> {
+    const response = await this.#send('GET', path, { signal: AbortSignal.timeout(timeoutMs) });
+    if (response.statusCode !== 200) throw await errorFrom(response);
+    await eachLine(response, onLine);
+  }
+
   /** Follows changes until the server ends the watch (which it does every few minutes) or it fails. */
   async watch(
     path: string,
@@ -73,13 +80,7 @@ export class Api {
   ): Promise<void> {
     const response = await this.#send('GET', path, { query: { ...query, watch: '1' }, signal });
     if (response.statusCode !== 200) throw await errorFrom(response);
-    response.setEncoding('utf8');
-    let rest = '';
-    for await (const piece of response) {
-      const lines = (rest + piece).split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines) if (line.trim() !== '') onEvent(eventFrom(line));
-    }
+    await eachLine(response, (line) => onEvent(eventFrom(line)));
   }
 
   async #call(method: string, path: string, call: Call): Promise<JsonObject> {
@@ -117,6 +118,17 @@ export class Api {
       request.end(payload);
     });
   }
+}
+
+async function eachLine(response: IncomingMessage, onLine: (line: string) => void): Promise<void> {
+  response.setEncoding('utf8');
+  let rest = '';
+  for await (const piece of response) {
+    const lines = (rest + piece).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) if (line.trim() !== '') onLine(line);
+  }
+  if (rest.trim() !== '') onLine(rest);
 }
 
 async function textOf(response: IncomingMessage): Promise<string> {

@@ -1,3 +1,4 @@
+import { bareNamespace } from '../inject/decide/opt-in.js';
 import { offsetOf } from '../manifest/locate.js';
 import { placeAt } from '../manifest/parse.js';
 import { painter } from '../report/colour.js';
@@ -29,7 +30,8 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
       for (const { path, namespace, verdict } of judged) {
         if (verdict.subject.is !== 'workload') continue;
         const { line } = placeAt(manifest, offsetOf(manifest, path));
-        const one = explanationOf(setting.mesh, verdict, { file: input.name, line, namespace });
+        const known = setting.namespaces.get(namespace) ?? bareNamespace(namespace);
+        const one = explanationOf(setting.mesh, verdict, { file: input.name, line, namespace: known });
         const separator = count++ === 0 ? '' : format === 'json' ? ',\n' : '\n';
         output.add(
           separator + (format === 'json' ? JSON.stringify(one, undefined, 2) : explanationText(one, paint)),

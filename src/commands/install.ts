@@ -1,4 +1,5 @@
 import { components } from '../install/components.js';
+import { fromValues } from '../install/from-values.js';
 import { install, uninstall } from '../install/install.js';
 import type { InstallOptions } from '../install/options.js';
 import type { JsonObject } from '../json.js';
@@ -49,7 +50,7 @@ function optionsFrom(given: Given, terminal: Terminal): InstallOptions {
     replicas,
     values: files[0] === undefined ? '{}\n' : readText(files[0]),
     url,
-    excludedNamespaces: values.signet.excludedNamespaces,
+    ...fromValues(values),
   };
 }
 
@@ -85,5 +86,5 @@ function deletion(object: JsonObject): string {
 /** Kinds that are not Kubernetes' own are named with their group. */
 function groupOf(object: JsonObject): string {
   const group = String(object.apiVersion).split('/')[0] ?? '';
-  return /cert-manager\.io|monitoring\.coreos\.com/.test(group) ? `.${group}` : '';
+  return /cert-manager\.io|monitoring\.coreos\.com|spire\.spiffe\.io/.test(group) ? `.${group}` : '';
 }

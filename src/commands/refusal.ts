@@ -6,7 +6,7 @@ import { type Judged, nameOf } from './transform.js';
 /** A Pod that the webhook would refuse, as a mistake in the file, at the annotation or item it is about. */
 export function refusalError(manifest: Manifest, { path, verdict }: Judged): ManifestError {
   const template = verdict.subject.is === 'workload' ? verdict.subject.workload.path : [];
-  const fatal = verdict.settings?.problems.find(({ effect, on }) => effect === 'refused' && on === 'workload');
+  const fatal = verdict.plan?.settings.problems.find(({ effect, on }) => effect === 'refused' && on === 'workload');
   const clash = / at (\/\S*)$/.exec(verdict.message)?.[1];
   const inside =
     fatal !== undefined

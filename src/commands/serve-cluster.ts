@@ -4,8 +4,10 @@ import { accessFrom } from '../cluster/access.js';
 import { Api } from '../cluster/api.js';
 import { readSecret, writeSecret } from '../cluster/certificate-secret.js';
 import { writeEvent } from '../cluster/events.js';
+import { seeFeatures } from '../cluster/features.js';
 import { NamespaceCache } from '../cluster/namespaces.js';
 import { registerBundle, registeredBundle } from '../cluster/registration.js';
+import { needsFeatures } from '../inject/identity/features.js';
 import { duration } from '../inject/settings/duration.js';
 import { objects } from '../install/options.js';
 import { type Lifetimes, SelfSignedCertificates, type Store, type Stored } from '../server/certificates/self-signed.js';
@@ -15,6 +17,7 @@ import { handshake } from '../server/handshake.js';
 import { causeOf, Failure } from './failure.js';
 import type { Given } from './flags.js';
 import type { Surroundings } from './serve.js';
+import { TrustRoots } from './serve-trust-roots.js';
 
 const wait = (ms: number, signal: AbortSignal) => delay(ms, undefined, { signal });
 
@@ -28,7 +31,12 @@ export async function clusterSurroundings(
   const namespace = given.last('namespace') ?? process.env.POD_NAMESPACE ?? 'signet';
   const service = `${objects.service}.${namespace}.svc`;
   const onTrouble = (message: string) => log.warn(message);
-  const cache = new NamespaceCache(api, { wait, random: Math.random, onTrouble });
+  const following = { wait, random: Math.random, onTrouble };
+  const cache: NamespaceCache = new NamespaceCache(api, {
+    ...following,
+    onChange: (changed) => roots.namespaceChanged(changed),
+  });
+  const roots = new TrustRoots(api, following, cache);
   void cache.run();
   const own = files === undefined ? selfSigned(given, api, namespace, service, onTrouble) : undefined;
   await own?.start();
@@ -40,13 +48,22 @@ export async function clusterSurroundings(
     namespace: (name) => cache.find(name),
     isKnown: (name) => cache.has(name),
     certificates,
-    decided: (review, admission) => events.decided(review, admission),
+    decided: (review, admission) => {
+      events.decided(review, admission);
+      if (admission.outcome === 'injected') roots.podAsked(review.namespace);
+    },
+    lacksTrustRoots: (name) => roots.areMissingIn(name),
+    features: async (values) => (needsFeatures(values) ? seeFeatures(api) : {}),
+    use: (values) => roots.use(values),
     valuesInvalid: (mistakes) => {
       const message = `the values are invalid, the last good ones are used: ${mistakes}`;
       aboutValues(api, namespace, message).catch((error: unknown) => onTrouble(`events: ${causeOf(error)}`));
     },
     becomeReady: (port) => becomeReady(api, cache, port, given.all('host')[0] ?? service, log),
-    stop: () => cache.stop(),
+    stop: () => {
+      cache.stop();
+      roots.stop();
+    },
   };
 }
 

@@ -23,6 +23,9 @@ export async function standaloneSurroundings(
     decided: () => {},
     valuesInvalid: () => {},
     becomeReady: async () => {},
+    lacksTrustRoots: () => false,
+    features: async () => ({}),
+    use: () => {},
     stop: () => {},
   };
 }

@@ -5,6 +5,7 @@ import pino, { type Logger } from 'pino';
 import type { Admission } from '../admission/admit.js';
 import type { Review } from '../admission/review.js';
 import type { Namespace } from '../inject/decide/opt-in.js';
+import { type Features, unseenFeatures } from '../inject/identity/features.js';
 import type { Mesh } from '../inject/mesh.js';
 import { createAdmin } from '../server/admin.js';
 import { createApp } from '../server/app.js';
@@ -13,6 +14,7 @@ import { type CertificateSource, type KeyPair, notAfter } from '../server/certif
 import { drain } from '../server/drain.js';
 import { Metrics } from '../server/metrics.js';
 import { reloadValues } from '../server/reload.js';
+import type { Values } from '../values/keys.js';
 import { addressOf } from './address.js';
 import { causeOf, Failure } from './failure.js';
 import type { Given } from './flags.js';
@@ -31,10 +33,17 @@ export interface Surroundings {
   readonly valuesInvalid: (mistakes: string) => void;
   /** Resolves when the API server can reach and trust the port. */
   readonly becomeReady: (port: number) => Promise<void>;
+  /** Whether Pods of a namespace would wait for trust roots that nobody is about to bring. */
+  readonly lacksTrustRoots: (namespace: string) => boolean;
+  /** What the API server has, as far as these values need to know. */
+  readonly features: (values: Values) => Promise<Features>;
+  /** Told the values at the start, and whenever they change. */
+  readonly use: (values: Values) => void;
   readonly stop: () => void;
 }
 
 const pollMs = 10_000;
+const lookAgainMs = 60_000;
 /** Kubernetes waits 30 s before it kills; what is in flight when these are over is lost either way. */
 const deadlineMs = 20_000;
 
@@ -43,6 +52,7 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
   const log = pino({ level: given.last('log-level') ?? 'info', base: null });
   const metrics = new Metrics();
   let mesh = meshFrom(given, terminal);
+  let lookedAt = 0;
   let notReady: string | undefined = 'starting';
   const files = filesFrom(given, (message) => log.warn(message));
   const client = clientAuthority(given);
@@ -50,9 +60,21 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
     ? await standaloneSurroundings(given, files)
     : await clusterSurroundings(given, log, files);
 
+  const look = async () => {
+    lookedAt = Date.now();
+    const features = await around.features(mesh.values).catch(() => mesh.features);
+    // A mesh of the same features stays the same object, by which decisions are remembered.
+    if (JSON.stringify(features) !== JSON.stringify(mesh.features)) mesh = { ...mesh, features };
+    for (const warning of unseenFeatures(mesh, mesh.values)) log.warn(warning);
+  };
   const app = createApp(
     {
       ...around,
+      decided: (review, admission) => {
+        around.decided(review, admission);
+        // Somebody may have switched the feature on since.
+        if (admission.reason === 'api_server_lacks_feature' && Date.now() - lookedAt > lookAgainMs) void look();
+      },
       mesh: () => mesh,
       metrics,
       log: (line, message) => log.info(line, message),
@@ -67,8 +89,12 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
   );
   const stopCertificates = serveCertificates(around.certificates, app.server, metrics, log, client);
   const stopValues = watchValues(given, metrics, log, around.valuesInvalid, (next) => {
-    mesh = next;
+    mesh = { ...next, features: mesh.features };
+    around.use(mesh.values);
+    void look();
   });
+  around.use(mesh.values);
+  await look();
   const admin = createAdmin(metrics, { notReady: () => notReady });
   const port = await listen(
     given.last('addr') ?? ':8443',

@@ -4,8 +4,10 @@ import { at, isObject, type Json, type JsonObject } from '../json.js';
 import { errorAt, offsetOf } from '../manifest/locate.js';
 import { type Manifest, parseManifest, placeAt } from '../manifest/parse.js';
 import { readPlain } from '../manifest/scalar.js';
+import type { Values } from '../values/keys.js';
 import { type Layer, type Loaded, load, type Mistake, nest, type Origin } from '../values/load.js';
 import { merge } from '../values/merge.js';
+import { expiredIn, isReadable } from './certificates.js';
 import { causeOf, Failure } from './failure.js';
 import type { Given } from './flags.js';
 import type { Terminal } from './terminal.js';
@@ -30,8 +32,24 @@ export function valuesFrom(given: Given, terminal?: Terminal): Loaded {
   ];
   const result = load(layers);
   if ('mistakes' in result) throw new Failure(result.mistakes.map(mistakeLine).join('\n'));
+  const { values, originOf } = result.loaded;
+  for (const [domain, pem] of bundlesOf(values)) {
+    const path = domain === '' ? 'identityTrustAnchorsPEM' : 'signet.trustRoots.bundles';
+    const where = originText(originOf(path.split('.')));
+    const whose = domain === '' ? '' : ` of trust domain ${JSON.stringify(domain)}`;
+    if (domain !== '' && !isReadable(pem))
+      throw new Failure(`${where}: ${path}: a certificate${whose} cannot be read; expected X.509 in PEM`);
+    for (const gone of expiredIn(pem, Date.now()))
+      terminal?.err(`warning: ${where}: ${path}: a root${whose} has expired: ${gone}\n`);
+  }
   for (const one of result.loaded.suspicions) terminal?.err(`warning: ${mistakeLine(one)}\n`);
   return result.loaded;
+}
+
+/** Trust roots that the values hold as text, by trust domain; the mesh's own have no name. */
+function bundlesOf({ identityTrustAnchorsPEM, signet }: Values): readonly (readonly [string, string])[] {
+  const further = Object.entries(signet.trustRoots.bundles).map(([domain, pem]) => [domain, String(pem)] as const);
+  return [['', identityTrustAnchorsPEM], ...further];
 }
 
 function fileLayer(file: string): Layer {

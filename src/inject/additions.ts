@@ -1,6 +1,18 @@
-import { at, entryOf, follow, isArray, isObject, type Json, type JsonObject, pointer } from '../json.js';
+import {
+  at,
+  entryOf,
+  follow,
+  isArray,
+  isObject,
+  type Json,
+  type JsonObject,
+  listAt,
+  pointer,
+  textAt,
+} from '../json.js';
 import type { Parts } from './build/build.js';
 import * as names from './names.js';
+import type { Target } from './plan.js';
 import { type Status, writeStatus } from './status.js';
 
 /** One thing to add to an object, as RFC 6902 has it: `-` at the end of a path appends to a list, a number goes before. */
@@ -40,13 +52,13 @@ export class Collector {
     const found = follow(this.#object, full);
     if (found === undefined) {
       this.#additions.push({ path: full, value: empty });
-      this.#created.push(pointer(path));
+      this.#created.push(this.#pointer(path));
       return;
     }
     const fits = isArray(empty) ? isArray(found) : isObject(found);
     if (!fits) this.#additions.push({ path: full, value: empty });
     const kept = this.#kept(full, found);
-    if (kept !== '') this.#replaced[pointer(path)] = kept;
+    if (kept !== '') this.#replaced[this.#pointer(path)] = kept;
   }
 
   /** Adds entries to a map, sorted by key; one that is there with the same value is left alone. */
@@ -57,7 +69,7 @@ export class Collector {
       if (found === value) continue;
       this.#additions.push({ path: full, value });
       if (found === undefined) this.#note(path, key);
-      else this.#replaced[pointer([...path, key])] = this.#kept(full, found) || JSON.stringify(found);
+      else this.#replaced[this.#pointer([...path, key])] = this.#kept(full, found) || JSON.stringify(found);
     }
   }
 
@@ -93,8 +105,19 @@ export class Collector {
     return { added: Object.fromEntries(this.#added), created: this.#created, replaced: this.#replaced };
   }
 
+  /** A pointer in which items of lists are named: numbers would shift when somebody edits the manifest. */
+  #pointer(path: readonly string[]): string {
+    let holder = follow(this.#object, this.#root);
+    const parts = path.map((part) => {
+      const isItem = isArray(holder);
+      holder = follow(holder, [part]);
+      return isItem ? `[${textAt(holder, 'name') ?? part}]` : part;
+    });
+    return pointer(parts);
+  }
+
   #note(path: readonly string[], name: string): void {
-    const parent = pointer(path);
+    const parent = this.#pointer(path);
     const known = this.#added.get(parent);
     if (known === undefined) this.#added.set(parent, [name]);
     else known.push(name);
@@ -116,6 +139,20 @@ export function addMetadata(
   to.entries(['metadata', 'labels'], wanted);
 }
 
+/** Gives the author's own containers what they are to have. Comes before all other containers, whose indices it would miss. */
+export function addGrants(to: Collector, { granted }: Parts, targets: readonly Target[]): void {
+  for (const { list, index, container } of targets) {
+    const path = ['spec', list, String(index)];
+    const has = (key: string, name: Json | undefined) => listAt(container, key).some((one) => at(one, 'name') === name);
+    // A variable that the author has set is the author's.
+    const env = granted.env.filter(({ name }) => !has('env', name));
+    if (env.length > 0) to.ensure([...path, 'env'], []);
+    for (const one of env) to.item([...path, 'env'], one);
+    if (granted.mounts.length > 0) to.ensure([...path, 'volumeMounts'], []);
+    for (const one of granted.mounts) to.item([...path, 'volumeMounts'], one);
+  }
+}
+
 /** Adds everything that belongs to the Pod's spec, in Linkerd's order. */
 export function addParts(
   to: Collector,
@@ -126,12 +163,13 @@ export function addParts(
   const initContainers = ['spec', 'initContainers'];
   const containers = ['spec', 'containers'];
   to.ensure(volumes, []);
-  to.ensure(initContainers, []);
+  if (parts.init || (parts.proxy && layout.native)) to.ensure(initContainers, []);
   if (parts.xtables) to.item(volumes, parts.xtables);
-  to.item(initContainers, parts.init, layout.native ? 0 : undefined);
+  if (parts.init) to.item(initContainers, parts.init, layout.native ? 0 : undefined);
   if (parts.debug) to.item(containers, parts.debug);
   for (const volume of parts.volumes) to.item(volumes, volume);
-  if (layout.native) to.item(initContainers, parts.proxy, 1);
+  if (parts.proxy === undefined) return;
+  if (layout.native) to.item(initContainers, parts.proxy, parts.init ? 1 : 0);
   else to.item(containers, parts.proxy, layout.awaits ? 0 : undefined);
 }
 

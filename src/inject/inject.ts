@@ -1,17 +1,16 @@
-import { entryOf, type JsonObject, textAt } from '../json.js';
-import { type Addition, addMetadata, addParts, Collector, type Kept, keptAsJson } from './additions.js';
-import { build } from './build/build.js';
-import { podFacts } from './build/pod-facts.js';
+import type { JsonObject } from '../json.js';
+import { type Addition, addGrants, addMetadata, addParts, Collector, type Kept, keptAsJson } from './additions.js';
 import { type Decision, decide, otherReasons, type ReasonCode } from './decide/decide.js';
 import { askedBy, type Namespace, type OptIn, optInOf } from './decide/opt-in.js';
 import type { Outcome, Rule } from './decide/rules.js';
+import { unseenFeatures } from './identity/features.js';
 import type { Mesh } from './mesh.js';
 import { metadataFor } from './metadata.js';
-import { injectKey } from './names.js';
 import { notesOnNamespace, notesOnService, notesOnSkipped } from './notes.js';
 import type { Origin } from './origin.js';
+import { type Plan, planner } from './plan.js';
+import { enforcedLevel, violations, violationText } from './pod-security.js';
 import type { Problem } from './settings/problems.js';
-import { type Settings, settle } from './settings/settle.js';
 import { examine, type Subject, type TemplateRow, type Workload } from './workload.js';
 
 /** What is asked: an object, the namespace it belongs to, and how it came here. */
@@ -33,7 +32,8 @@ export interface Verdict {
   readonly passed: readonly Rule[];
   readonly optIn: OptIn;
   readonly askedBy: 'namespace' | 'workload' | undefined;
-  readonly settings: Settings | undefined;
+  /** What was worked out for the Pod; nothing where a rule decided before. */
+  readonly plan: Plan | undefined;
   readonly additions: readonly Addition[];
   readonly warnings: readonly string[];
 }
@@ -48,32 +48,38 @@ function injectWorkload(mesh: Mesh, request: Request, workload: Workload): Verdi
   const { namespace, origin } = request;
   const subject: Subject = { is: 'workload', workload };
   const optIn = optInOf(namespace, workload.labels, workload.annotations);
-  const decision = decide({ workload, namespace, optIn, values: mesh.values, origin });
+  const plan = planner(mesh, workload, namespace, optIn, origin);
+  const decision = decide({ workload, namespace, optIn, values: mesh.values, origin, mesh, plan });
   if (decision.outcome === 'refuse') return verdict(subject, optIn, decision);
   if (decision.outcome === 'skip') {
     return verdict(subject, optIn, decision, undefined, notesOnSkipped(mesh, request, workload, decision, optIn));
   }
 
-  const settings = settle(mesh, workload, namespace.annotations, origin, modeOf(optIn, workload));
+  const planned = plan();
+  const { settings, parts, targets } = planned;
   const fatal = settings.problems.find(({ effect }) => effect === 'refused');
-  if (fatal !== undefined) return verdict(subject, optIn, refusal(fatal, decision), settings);
+  if (fatal !== undefined) return verdict(subject, optIn, refusal(fatal, decision), planned);
 
   const { values } = settings;
-  const parts = build(values, podFacts(workload, values), origin.writesTyped);
-  const { annotations, labels, warnings } = metadataFor(mesh, settings, workload, namespace, origin);
+  const { annotations, labels, warnings } = metadataFor(mesh, settings, workload, namespace, origin, optIn.alone);
   const collector = new Collector(request.object, workload.path, request.kept ?? keptAsJson);
   addMetadata(collector, annotations, labels);
+  addGrants(collector, parts, targets);
   addParts(collector, parts, { native: values.proxy.nativeSidecar, awaits: values.proxy.await });
   if (values.signet.record) collector.record();
-  return verdict(subject, optIn, decision, settings, collector.additions, [
+  return verdict(subject, optIn, decision, planned, collector.additions, [
     ...settings.problems.map(sentence),
     ...warnings,
+    ...warningsOnPlan(mesh, planned, namespace),
   ]);
 }
 
-/** The Pod's own word, else the namespace's; an empty annotation on the Pod is a word too, as in Linkerd. */
-function modeOf({ namespace, workload: own }: OptIn, { annotations }: Workload): string {
-  return own !== '' || entryOf(annotations, injectKey) !== undefined ? own : namespace;
+/** What whoever creates the Pod ought to know although it is injected. */
+function warningsOnPlan(mesh: Mesh, { parts, settings }: Plan, namespace: Namespace): readonly string[] {
+  const level = enforcedLevel(namespace);
+  const found = level === undefined ? [] : violations(parts, level);
+  const security = level === undefined || found.length === 0 ? [] : [violationText(level, found)];
+  return [...security, ...unseenFeatures(mesh, settings.values)];
 }
 
 /** Services are told their opaque ports, a Namespace may be opted in; nothing else is touched. */
@@ -85,7 +91,13 @@ function noteOnly(mesh: Mesh, request: Request, subject: Exclude<Subject, { is: 
     advice: '',
     passed: [],
   } as const;
-  return verdict(subject, { namespace: '', workload: '' }, decision, undefined, otherNotes(mesh, request, subject));
+  return verdict(
+    subject,
+    { namespace: '', workload: '', alone: false },
+    decision,
+    undefined,
+    otherNotes(mesh, request, subject),
+  );
 }
 
 /** Written out member by member: V8 makes objects out of several spreads so that they outlive a small collection. */
@@ -93,7 +105,7 @@ function verdict(
   subject: Subject,
   optIn: OptIn,
   { outcome, reason, message, advice, passed }: Decision,
-  settings?: Settings,
+  plan?: Plan,
   additions: readonly Addition[] = [],
   warnings: readonly string[] = [],
 ): Verdict {
@@ -106,7 +118,7 @@ function verdict(
     passed,
     optIn,
     askedBy: askedBy(optIn),
-    settings,
+    plan,
     additions,
     warnings,
   };
@@ -128,9 +140,4 @@ export function sentence({ annotation, on, value, expected, effect }: Problem): 
   const shown = value.length > 80 ? `${value.slice(0, 77)}…` : value;
   const where = on === 'workload' ? 'on the Pod' : 'on the namespace';
   return `annotation ${annotation} ${where} is ${effect}: expected ${expected}, found ${JSON.stringify(shown)}`;
-}
-
-/** The ServiceAccount that a Pod will run as. */
-export function serviceAccountOf({ spec }: Workload): string {
-  return textAt(spec, 'serviceAccountName') || textAt(spec, 'serviceAccount') || 'default';
 }

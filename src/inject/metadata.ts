@@ -1,4 +1,8 @@
+import type { Values } from '../values/keys.js';
 import type { Namespace } from './decide/opt-in.js';
+import { hasSocket } from './identity/identity.js';
+import { readerOf } from './identity/layouts.js';
+import { trustAnchors } from './identity/trust-roots.js';
 import type { Mesh } from './mesh.js';
 import * as names from './names.js';
 import type { Origin } from './origin.js';
@@ -18,19 +22,24 @@ const longestLabel = 63;
 /** What an injected Pod says of itself: who injected it, with which proxy and trust roots, and whose Pod it is. */
 export function metadataFor(
   mesh: Mesh,
-  { values, added }: Settings,
+  settings: Settings,
   workload: Workload,
   namespace: Namespace,
   origin: Origin,
+  alone: boolean,
 ): Metadata {
+  const { values, added } = settings;
+  const isLinkerd = readerOf(values, alone) === 'linkerd';
   const annotations = new Map(added);
   annotations.set(names.createdBy, mesh.createdBy);
-  annotations.set(names.proxyVersion, values.proxy.image.version || values.linkerdVersion);
+  if (isLinkerd) annotations.set(names.proxyVersion, values.proxy.image.version || values.linkerdVersion);
   if (mesh.trustRootsChecksum !== '') annotations.set(names.trustRootChecksum, mesh.trustRootsChecksum);
-  const labels = new Map([
-    [names.controlPlaneNamespace, values.signet.controlPlaneNamespace],
-    [names.workloadNamespace, namespace.name],
-  ]);
+  if (readsTextAsFile(values, isLinkerd)) annotations.set(names.trustRootsKey, trustAnchors(values));
+  const labels = new Map(identityLabels(settings, workload));
+  // By these labels Linkerd's control plane takes a Pod for meshed: peers would expect a proxy of its own there.
+  if (!isLinkerd) return { annotations, labels, warnings: [] };
+  labels.set(names.controlPlaneNamespace, values.signet.controlPlaneNamespace);
+  labels.set(names.workloadNamespace, namespace.name);
   const { owner } = workload;
   const isShown = workload.path.length > 0 || origin.labelsOwnersOfPods;
   if (owner === undefined || !isShown || !origin.ownerLabels.includes(owner.kind))
@@ -42,4 +51,20 @@ export function metadataFor(
   }
   const warning = `label ${key} is left out: ${JSON.stringify(owner.name)} is longer than ${longestLabel} characters`;
   return { annotations, labels, warnings: [warning] };
+}
+
+/** What a ClusterSPIFFEID selects Pods by, and makes their IDs of; a SPIRE server sees labels only. */
+function identityLabels({ values, choice }: Settings, workload: Workload): readonly (readonly [string, string])[] {
+  const labels: [string, string][] = [];
+  if (hasSocket(values)) labels.push([names.spireLabel, 'enabled']);
+  if (choice.profile !== undefined || choice.source !== 'token')
+    labels.push([names.identityKey, choice.profile?.name ?? choice.source]);
+  const name = workload.owner?.name ?? workload.name;
+  const isUsed = choice.profile?.spiffeID.path.some((piece) => 'field' in piece && piece.field === 'Workload');
+  if (isUsed === true && name.length <= longestLabel) labels.push([names.workloadLabel, name]);
+  return labels;
+}
+
+function readsTextAsFile({ signet }: Values, isLinkerd: boolean): boolean {
+  return signet.trustRoots.source === 'inline' && !isLinkerd && signet.identity.source !== 'spire';
 }

@@ -15,6 +15,18 @@ export const additionalEnv = 'config.linkerd.io/proxy-additional-env';
 export const traceAttributePrefix = 'resource.opentelemetry.io/';
 export const mirrorPod = 'kubernetes.io/config.mirror';
 
+/** On a Pod: `identity`, which injects identity alone, without a proxy. */
+export const injectIdentityKey = 'signet.dev/inject';
+/** As annotation: which source or profile. As label: which it became, for a ClusterSPIFFEID to select by. */
+export const identityKey = 'signet.dev/identity';
+export const containersKey = 'signet.dev/workload-api-containers';
+/** Label of a Pod that has the socket of the SPIRE agent. */
+export const spireLabel = 'signet.dev/spire';
+/** Label with the name of the workload, where a SPIFFE ID is made of it. */
+export const workloadLabel = 'signet.dev/workload';
+/** Annotation that holds trust roots given as text, for whoever reads them as a file. */
+export const trustRootsKey = 'signet.dev/trust-roots';
+
 export const statusKey = 'signet.dev/status';
 export const skippedKey = 'signet.dev/skipped';
 export const modeKey = 'signet.dev/mode';
@@ -33,6 +45,7 @@ export const volumes = {
   xtables: 'linkerd-proxy-init-xtables-lock',
   podinfo: 'linkerd-podinfo',
   spire: 'spire-agent-socket',
+  credentials: 'linkerd-identity-credentials',
 } as const;
 
 export const paths = {
@@ -40,6 +53,12 @@ export const paths = {
   trustRoots: '/var/run/linkerd/identity/trust-roots',
   token: '/var/run/secrets/tokens',
   tokenFile: 'linkerd-identity-token',
+  credentials: '/var/run/linkerd/identity/credentials',
+  rootsFile: 'ca-bundle.crt',
   podinfo: '/var/run/linkerd/podinfo',
   serviceAccount: '/var/run/secrets/kubernetes.io/serviceaccount',
 } as const;
+
+export const linkerdAudience = 'identity.l5d.io';
+export const spiffeDriver = 'csi.spiffe.io';
+export const endpointVariable = 'SPIFFE_ENDPOINT_SOCKET';

@@ -80,7 +80,7 @@ function byRecord(object: JsonObject, root: readonly string[], status: Status): 
   const added = { ...status.added, [annotations]: [...(status.added[annotations] ?? []), names.statusKey] };
   const removals: (readonly string[])[] = [];
   for (const [parent, keys] of Object.entries(added)) {
-    const path = [...root, ...partsOf(parent)];
+    const path = resolve(object, root, parent);
     const holder = follow(object, path);
     for (const key of keys) {
       const place = placeOf(holder, key);
@@ -88,11 +88,23 @@ function byRecord(object: JsonObject, root: readonly string[], status: Status): 
     }
   }
   const restored = Object.entries(status.replaced).map(([pointer, text]) => ({
-    path: [...root, ...partsOf(pointer)],
+    path: resolve(object, root, pointer),
     text,
   }));
-  const created = status.created.map((pointer) => [...root, ...partsOf(pointer)]);
+  const created = status.created.map((pointer) => resolve(object, root, pointer));
   return { removals: withEmptied(object, removals, created), restored, found: true, exact: true };
+}
+
+/** Where a pointer of the record leads now: `[web]` in it is the item of that name, wherever it stands. */
+function resolve(object: JsonObject, root: readonly string[], pointer: string): readonly string[] {
+  const path = [...root];
+  let holder = follow(object, root);
+  for (const part of partsOf(pointer)) {
+    const place = isArray(holder) ? (placeOf(holder, part.replace(/^\[(.*)\]$/, '$1')) ?? part) : part;
+    path.push(place);
+    holder = follow(holder, [place]);
+  }
+  return path;
 }
 
 /** Where a key, or an item of that name, is now. */

@@ -112,6 +112,11 @@ function workloadOf(object: JsonObject, kind: string, name: string, row: Templat
   };
 }
 
+/** The ServiceAccount that a Pod will run as. */
+export function serviceAccountOf({ spec }: Workload): string {
+  return textAt(spec, 'serviceAccountName') || textAt(spec, 'serviceAccount') || 'default';
+}
+
 /** A Pod made by a controller has no name yet when it is admitted, only the start of one. */
 function nameOf(metadata: JsonObject): string {
   return textAt(metadata, 'name') ?? textAt(metadata, 'generateName') ?? '';

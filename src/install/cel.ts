@@ -7,6 +7,8 @@ export function toCel(condition: Condition): string {
   if ('not' in condition) return `!(${toCel(condition.not)})`;
   if ('container' in condition)
     return ['initContainers', 'containers'].map((list) => hasContainer(list, condition.container)).join(' || ');
+  if ('volumeOf' in condition)
+    return `has(object.spec.volumes) && object.spec.volumes.exists(v, v.name in [${condition.volumeOf.map(quoted).join(', ')}])`;
   const { map, key, is } = condition;
   const path = `object.metadata.${map}`;
   const present = `has(${path}) && ${quoted(key)} in ${path}`;

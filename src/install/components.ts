@@ -4,6 +4,7 @@ import { monitoring } from './monitoring.js';
 import { type InstallOptions, labels, objects } from './options.js';
 import { roles } from './permissions.js';
 import { webhookConfiguration } from './registration.js';
+import { clusterSpiffeIds } from './spire.js';
 import { foundations, ownNamespace, workload } from './workload.js';
 
 /** A change that a component makes to an object of the base, as kustomize and RFC 6902 have it; only `add` is needed. */
@@ -97,6 +98,18 @@ export const components: { readonly [name: string]: Component } = {
         toMounts({ name: 'trust-roots', mountPath: '/var/run/linkerd/identity/trust-roots', readOnly: true }),
       ),
     ],
+  },
+  spire: {
+    help: 'register injected Pods with SPIRE (ClusterSPIFFEID), under the IDs and DNS names that their proxies expect',
+    isDefault: false,
+    objects: clusterSpiffeIds,
+    patches: () => [],
+  },
+  'trust-roots': {
+    help: 'signet may keep the ConfigMap of trust roots in the namespaces that need it',
+    isDefault: true,
+    objects: (options) => roles('trust-roots', options),
+    patches: () => [],
   },
   monitoring: {
     help: 'alerts (PrometheusRule) and a Grafana dashboard',

@@ -8,16 +8,21 @@ function entry(path: string, key: string): string {
   return `has(${path}) && '${key}' in ${path} ? ${path}['${key}'] : ''`;
 }
 
-const variables: readonly (readonly [name: string, expression: string])[] = [
+const variablesFor = (options: InstallOptions): readonly (readonly [name: string, expression: string])[] => [
   ['namespaceLabel', entry('namespaceObject.metadata.labels', names.injectKey)],
   ['namespaceAnnotation', entry('namespaceObject.metadata.annotations', names.injectKey)],
   ['namespaceValue', `variables.namespaceLabel != '' ? variables.namespaceLabel : variables.namespaceAnnotation`],
   ['podLabel', entry('object.metadata.labels', names.injectKey)],
   ['podAnnotation', entry('object.metadata.annotations', names.injectKey)],
+  ['podWord', `variables.podLabel != '' ? variables.podLabel : variables.podAnnotation`],
+  ['identityLabel', entry('object.metadata.labels', names.injectIdentityKey)],
+  ['identityAnnotation', entry('object.metadata.annotations', names.injectIdentityKey)],
+  ['identityWord', `variables.identityLabel != '' ? variables.identityLabel : variables.identityAnnotation`],
   [
     'podValue',
-    `variables.podLabel == 'disabled' || variables.podAnnotation == 'disabled' ? 'disabled' : (variables.podLabel != '' ? variables.podLabel : variables.podAnnotation)`,
+    `variables.podLabel == 'disabled' || variables.podAnnotation == 'disabled' ? 'disabled' : (variables.identityWord == 'identity' ? 'enabled' : (variables.identityWord != '' ? 'unknown' : variables.podWord))`,
   ],
+  ['isAlone', `variables.podValue != 'disabled' && variables.identityWord == 'identity'`],
   [
     'understood',
     `variables.namespaceValue in ['', 'enabled', 'ingress', 'disabled'] && variables.podValue in ['', 'enabled', 'ingress', 'disabled']`,
@@ -27,8 +32,16 @@ const variables: readonly (readonly [name: string, expression: string])[] = [
     `variables.understood && variables.podValue != 'disabled' && (variables.namespaceValue in ['enabled', 'ingress'] || variables.podValue in ['enabled', 'ingress'])`,
   ],
   ['containers', `(has(object.spec.initContainers) ? object.spec.initContainers : []) + object.spec.containers`],
-  ['hasSidecar', `variables.containers.exists(c, c.name in ['${names.containers.proxy}', 'istio-proxy'])`],
-  ['isHostNetwork', `has(object.spec.hostNetwork) && object.spec.hostNetwork`],
+  [
+    'hasSidecar',
+    `variables.containers.exists(c, c.name in [${[...new Set([names.containers.proxy, 'istio-proxy', options.sidecar])].map((one) => `'${one}'`).join(', ')}])`,
+  ],
+  [
+    'hasIdentity',
+    `has(object.spec.volumes) && object.spec.volumes.exists(v, v.name in [${options.identityVolumes.map((one) => `'${one}'`).join(', ')}])`,
+  ],
+  ['isInjected', `variables.isAlone ? variables.hasIdentity : variables.hasSidecar`],
+  ['isHostNetwork', `has(object.spec.hostNetwork) && object.spec.hostNetwork && !variables.isAlone`],
   [
     'isWindows',
     `(has(object.spec.os) && object.spec.os.name == 'windows') || (has(object.spec.nodeSelector) && 'kubernetes.io/os' in object.spec.nodeSelector && object.spec.nodeSelector['kubernetes.io/os'] == 'windows')`,
@@ -69,11 +82,11 @@ export function guard(options: InstallOptions): readonly JsonObject[] {
           { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'], scope: 'Namespaced' },
         ],
       },
-      variables: variables.map(([name, expression]) => ({ name, expression })),
+      variables: variablesFor(options).map(([name, expression]) => ({ name, expression })),
       validations: [
         {
           expression:
-            '!variables.asked || variables.hasSidecar || variables.isHostNetwork || variables.isWindows || variables.isMirror || variables.isNoted || variables.isAudited',
+            '!variables.asked || variables.isInjected || variables.isHostNetwork || variables.isWindows || variables.isMirror || variables.isNoted || variables.isAudited',
           message: 'signet: this Pod asks for injection and was not injected; is the signet webhook running?',
           reason: 'Forbidden',
         },

@@ -2,15 +2,19 @@ import type { JsonObject } from '../json.js';
 import { type InstallOptions, labels, objects } from './options.js';
 
 /** One thing that signet does with the API server, and why. */
-export interface Permission {
-  readonly group: string;
-  readonly resource: string;
+export type Permission = Granted & Target;
+
+type Target =
+  | { readonly group: string; readonly resource: string; readonly paths?: undefined }
+  | { readonly paths: readonly string[] };
+
+interface Granted {
   readonly verbs: readonly string[];
   /** Objects by name, where the API allows it; it does not for create, list and watch. */
-  readonly names?: readonly string[];
+  readonly names?: (options: InstallOptions) => readonly string[];
   /** In signet's own namespace alone, or in all of them. */
   readonly scope: 'own' | 'cluster';
-  readonly component: 'base' | 'self-signed';
+  readonly component: 'base' | 'self-signed' | 'trust-roots';
   readonly why: string;
 }
 
@@ -25,6 +29,13 @@ export const permissions: readonly Permission[] = [
     why: 'labels and annotations of namespaces',
   },
   {
+    paths: ['/metrics'],
+    verbs: ['get'],
+    scope: 'cluster',
+    component: 'base',
+    why: 'whether the API server has Pod certificates and ClusterTrustBundles: nothing else tells',
+  },
+  {
     group: '',
     resource: 'events',
     verbs: ['create'],
@@ -36,7 +47,7 @@ export const permissions: readonly Permission[] = [
     group: 'admissionregistration.k8s.io',
     resource: 'mutatingwebhookconfigurations',
     verbs: ['get'],
-    names: [objects.webhook],
+    names: () => [objects.webhook],
     scope: 'cluster',
     component: 'base',
     why: 'readiness: does the API server trust what we serve?',
@@ -45,7 +56,7 @@ export const permissions: readonly Permission[] = [
     group: 'admissionregistration.k8s.io',
     resource: 'mutatingwebhookconfigurations',
     verbs: ['patch'],
-    names: [objects.webhook],
+    names: () => [objects.webhook],
     scope: 'cluster',
     component: 'self-signed',
     why: 'set caBundle, and repair it when it drifts',
@@ -62,10 +73,28 @@ export const permissions: readonly Permission[] = [
     group: '',
     resource: 'secrets',
     verbs: ['get', 'update'],
-    names: [objects.secret],
+    names: () => [objects.secret],
     scope: 'own',
     component: 'self-signed',
     why: 'share and renew it',
+  },
+  {
+    group: '',
+    resource: 'configmaps',
+    // A list or watch of one name is allowed by that name.
+    verbs: ['list', 'watch', 'update'],
+    names: ({ trustRoots }) => [trustRoots],
+    scope: 'cluster',
+    component: 'trust-roots',
+    why: 'the trust roots of the control plane, and their copies',
+  },
+  {
+    group: '',
+    resource: 'configmaps',
+    verbs: ['create'],
+    scope: 'cluster',
+    component: 'trust-roots',
+    why: 'their copies in namespaces that opted in',
   },
 ];
 
@@ -82,16 +111,12 @@ function roleWithBinding(
   name: string,
   scope: Permission['scope'],
   granted: readonly Permission[],
-  { namespace }: InstallOptions,
+  options: InstallOptions,
 ): readonly JsonObject[] {
+  const { namespace } = options;
   const kind = scope === 'cluster' ? 'ClusterRole' : 'Role';
   const metadata = { name, ...(scope === 'own' ? { namespace } : {}), labels };
-  const rules = granted.map(({ group, resource, verbs, names }) => ({
-    apiGroups: [group],
-    resources: [resource],
-    ...(names === undefined ? {} : { resourceNames: names }),
-    verbs,
-  }));
+  const rules = granted.map((one) => ruleOf(one, options));
   const apiVersion = 'rbac.authorization.k8s.io/v1';
   return [
     { apiVersion, kind, metadata, rules },
@@ -103,4 +128,19 @@ function roleWithBinding(
       subjects: [{ kind: 'ServiceAccount', name: objects.account, namespace }],
     },
   ];
+}
+
+function ruleOf(one: Permission, options: InstallOptions): JsonObject {
+  if (one.paths !== undefined) return { nonResourceURLs: one.paths, verbs: one.verbs };
+  return {
+    apiGroups: [one.group],
+    resources: [one.resource],
+    ...(one.names === undefined ? {} : { resourceNames: one.names(options) }),
+    verbs: one.verbs,
+  };
+}
+
+/** What a permission is for: a resource, or a path of the API server. */
+export function targetOf(one: Permission): string {
+  return one.paths === undefined ? one.resource : one.paths.join(', ');
 }

@@ -1,4 +1,4 @@
-import { type Condition, hasProxy, optedIn, optedOut } from '../inject/decide/conditions.js';
+import { type Condition, isInjected, optedIn, optedOut } from '../inject/decide/conditions.js';
 import * as names from '../inject/names.js';
 import type { JsonObject } from '../json.js';
 import { toCel } from './cel.js';
@@ -7,24 +7,30 @@ import { type InstallOptions, labels, objects } from './options.js';
 
 const optInLabel = { key: names.injectKey, values: ['enabled', 'ingress'] } as const;
 
+interface Match {
+  readonly namespaces: readonly JsonObject[];
+  readonly condition: Condition | undefined;
+}
+
 /** Which namespaces and Pods each entry is for, beside what no entry is ever for. */
-const matches: {
-  readonly [name in Entry['name']]: {
-    readonly namespaces: readonly JsonObject[];
-    readonly condition: Condition | undefined;
-  };
-} = {
-  namespace: { namespaces: [{ ...optInLabel, operator: 'In' }], condition: { not: optedOut } },
-  pod: { namespaces: [{ ...optInLabel, operator: 'NotIn' }], condition: optedIn },
-  // Beside the Pods that did not ask, those that ask and have no proxy yet: a webhook that runs after us may have opted
+const matches: { readonly [name in Entry['name']]: (options: ConditionOptions) => Match } = {
+  namespace: () => ({ namespaces: [{ ...optInLabel, operator: 'In' }], condition: { not: optedOut } }),
+  pod: () => ({ namespaces: [{ ...optInLabel, operator: 'NotIn' }], condition: optedIn }),
+  // Beside the Pods that did not ask, those that ask and show no injection yet: a webhook that runs after us may have opted
   // one in, and an entry that did not match the first time is not called when the Pod comes again.
-  rest: { namespaces: [{ ...optInLabel, operator: 'NotIn' }], condition: { not: { all: [optedIn, hasProxy] } } },
-  services: { namespaces: [], condition: undefined },
+  rest: ({ sidecar, identityVolumes }) => ({
+    namespaces: [{ ...optInLabel, operator: 'NotIn' }],
+    condition: { not: { all: [optedIn, isInjected(sidecar, identityVolumes)] } },
+  }),
+  services: () => ({ namespaces: [], condition: undefined }),
 };
 
+/** What a condition depends on beside the rules. */
+export type ConditionOptions = Pick<InstallOptions, 'sidecar' | 'identityVolumes'>;
+
 /** The condition of an entry, for whoever wants to evaluate it. */
-export function conditionOf(name: Entry['name']): Condition | undefined {
-  return matches[name].condition;
+export function conditionOf(name: Entry['name'], options: ConditionOptions): Condition | undefined {
+  return matches[name](options).condition;
 }
 
 /** The webhook configuration. It has no `caBundle`: that is set by whoever owns the certificate, and by nobody else. */
@@ -38,7 +44,7 @@ export function webhookConfiguration(options: InstallOptions): JsonObject {
 }
 
 function webhook({ name, path, failurePolicy, resource }: Entry, options: InstallOptions): JsonObject {
-  const { namespaces, condition } = matches[name];
+  const { namespaces, condition } = matches[name](options);
   return {
     name: `${name}.signet.dev`,
     admissionReviewVersions: ['v1'],

@@ -1,7 +1,13 @@
+import type { Namespace } from '../inject/decide/opt-in.js';
+import { type Choice, keysOf } from '../inject/identity/choose.js';
 import { identityName } from '../inject/identity/naming.js';
-import { serviceAccountOf, type Verdict } from '../inject/inject.js';
+import type { Verdict } from '../inject/inject.js';
 import type { Mesh } from '../inject/mesh.js';
+import { identityKey } from '../inject/names.js';
+import type { Plan } from '../inject/plan.js';
+import { enforcedLevel, type Level, type Violation, violations } from '../inject/pod-security.js';
 import type { Problem } from '../inject/settings/problems.js';
+import { serviceAccountOf, type Workload } from '../inject/workload.js';
 import type { Json } from '../json.js';
 import type { Paint } from './colour.js';
 import { changedSettings, settingOriginText } from './settings.js';
@@ -25,8 +31,12 @@ export interface Explanation {
   readonly askedBy: 'namespace' | 'workload' | null;
   /** The rules that were asked before the deciding one, all of which passed. */
   readonly passed: readonly string[];
-  /** The name that peers will verify; null when nothing is injected. */
+  /** What peers verify, or what the identity is known by; null where a signer decides, or nothing is injected. */
   readonly identity: string | null;
+  /** Where it comes from, and why; null when nothing is injected. */
+  readonly source: SourceExplanation | null;
+  /** The level that the namespace enforces, and what of ours it forbids; null when it enforces none. */
+  readonly podSecurity: { readonly level: Level; readonly violations: readonly Violation[] } | null;
   readonly settings: readonly {
     readonly key: string;
     readonly value: Json;
@@ -37,34 +47,68 @@ export interface Explanation {
   readonly warnings: readonly string[];
 }
 
+/** Which identity a Pod gets, and why this one. */
+export interface SourceExplanation {
+  readonly source: string;
+  readonly profile: string | null;
+  readonly why: string;
+  /** Profiles that select the Pod as well. */
+  readonly lost: readonly { readonly name: string; readonly why: string }[];
+}
+
 /** Where the object stands. */
 export interface Standing {
   readonly file: string;
   readonly line: number;
-  readonly namespace: string;
+  readonly namespace: Namespace;
 }
 
 /** Tells what becomes of an object and why. */
 export function explanationOf(mesh: Mesh, verdict: Verdict, { file, line, namespace }: Standing): Explanation {
-  const { subject, settings } = verdict;
+  const { subject, plan } = verdict;
+  const settings = plan?.settings;
   const { kind, name } = subject.is === 'workload' ? subject.workload : subject;
   const isInjected = subject.is === 'workload' && verdict.outcome === 'inject';
   const changed = isInjected ? changedSettings(mesh, settings) : [];
   return {
-    object: { kind: kind.toLowerCase(), name, namespace, file, line },
+    object: { kind: kind.toLowerCase(), name, namespace: namespace.name, file, line },
     outcome: verdict.outcome,
     reason: verdict.reason,
     message: verdict.message,
     advice: verdict.advice,
     askedBy: verdict.askedBy ?? null,
     passed: verdict.passed.map(({ code }) => code),
-    identity: isInjected
-      ? identityName(settings?.values ?? mesh.values, serviceAccountOf(subject.workload), namespace || '<namespace>')
-      : null,
+    identity: isInjected && plan !== undefined ? identityOf(plan, subject.workload, namespace) : null,
+    source: isInjected && plan !== undefined ? sourceOf(plan) : null,
+    podSecurity: isInjected && plan !== undefined ? securityOf(plan, namespace) : null,
     settings: changed.map((row) => ({ ...row, origin: settingOriginText(row.origin) })),
     rejected: settings?.problems ?? [],
     warnings: verdict.warnings,
   };
+}
+
+function identityOf({ settings, spiffeId, parts }: Plan, workload: Workload, namespace: Namespace): string | null {
+  const { choice, values } = settings;
+  if (choice.source === 'spire') return spiffeId !== undefined && 'id' in spiffeId ? spiffeId.id : null;
+  if (choice.source === 'podCertificate' || parts.proxy === undefined) return null;
+  return identityName(values, serviceAccountOf(workload), namespace.name || '<namespace>');
+}
+
+function sourceOf({ settings: { choice } }: Plan): SourceExplanation {
+  const { profile, source, by, lost } = choice;
+  return { source, profile: profile?.name ?? null, why: whyChosen(by, profile), lost };
+}
+
+function whyChosen(by: Choice['by'], profile: Choice['profile']): string {
+  if (by === 'annotation') return `annotation ${identityKey} on the Pod`;
+  if (by === 'values' || profile === undefined) return 'signet.identity.source, because no profile selects the Pod';
+  const keys = keysOf(profile);
+  return `profile ${profile.name} selects the Pod by ${keys === 1 ? '1 label' : `${keys} labels`}`;
+}
+
+function securityOf({ parts }: Plan, namespace: Namespace): Explanation['podSecurity'] {
+  const level = enforcedLevel(namespace);
+  return level === undefined ? null : { level, violations: violations(parts, level) };
 }
 
 const outcomes = {
@@ -88,11 +132,29 @@ export function explanationText(one: Explanation, paint: Paint): string {
   if (one.advice !== '' && one.outcome !== 'inject') lines.push(...wrapped('  to do     ', one.advice.split(' ')));
   if (one.askedBy !== null) lines.push(`  asked by  the ${one.askedBy === 'workload' ? 'Pod' : 'namespace'}`);
   if (one.identity !== null) lines.push(`  identity  ${one.identity}`);
+  if (one.source !== null) lines.push(...sourceLines(one.source));
+  if (one.podSecurity !== null) lines.push(...securityLines(one.podSecurity));
   if (one.passed.length > 0) lines.push(...wrapped('  passed    ', one.passed.join(', ').split(' ')));
   lines.push(...settingLines(one), ...rejectedLines(one, paint));
   const other = one.warnings.filter((warning) => !one.rejected.some(({ annotation }) => warning.includes(annotation)));
   lines.push(...other.flatMap((warning) => wrapped('  warning   ', warning.split(' '))));
   return `${lines.join('\n')}\n`;
+}
+
+function sourceLines({ source, why, lost }: SourceExplanation): string[] {
+  return [
+    ...wrapped('  source    ', `${source}: ${why}`.split(' ')),
+    ...lost.map((one) => `            profile ${one.name} lost: ${one.why}`),
+  ];
+}
+
+function securityLines({ level, violations: found }: NonNullable<Explanation['podSecurity']>): string[] {
+  if (found.length === 0) return [`  security  the injected parts pass "${level}", which the namespace enforces`];
+  const lines = found.map(({ part, breaks, help }) => `${part} ${breaks}; ${help}`);
+  return [
+    `  security  the namespace enforces "${level}", which the injected parts do not pass`,
+    ...lines.flatMap((line) => wrapped('            ', line.split(' '))),
+  ];
 }
 
 function settingLines({ settings }: Explanation): string[] {

@@ -14,7 +14,9 @@ export interface SettingRow {
 }
 
 /** Where a setting of one Pod comes from: the values, or an annotation. */
-export type SettingOrigin = Origin | { readonly from: 'workload' | 'namespace'; readonly annotation: string };
+export type SettingOrigin =
+  | Origin
+  | { readonly from: 'workload' | 'namespace' | 'profile'; readonly annotation: string };
 
 /** Every setting of a Pod that differs from the built-in default, in the order of the table of values. */
 export function changedSettings({ loaded }: Mesh, settings: Settings | undefined): readonly SettingRow[] {
@@ -45,5 +47,7 @@ export function settingOriginText(origin: SettingOrigin): string {
       return `annotation ${origin.annotation} on the Pod`;
     case 'namespace':
       return `annotation ${origin.annotation} on the namespace`;
+    case 'profile':
+      return `profile ${origin.annotation}`;
   }
 }

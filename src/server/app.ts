@@ -26,6 +26,8 @@ export interface Wiring {
   readonly namespace: (name: string) => Namespace | Promise<Namespace>;
   /** Whether a namespace is known, so that its name may label a metric. */
   readonly isKnown: (name: string) => boolean;
+  /** Whether Pods of a namespace would wait for trust roots that nobody is about to bring. */
+  readonly lacksTrustRoots?: (namespace: string) => boolean;
   readonly metrics: Metrics;
   readonly log: (line: Readonly<Record<string, unknown>>, message: string) => void;
   readonly warn: (line: Readonly<Record<string, unknown>>, message: string) => void;
@@ -129,7 +131,8 @@ function answer(
   const start = wiring.now();
   const glance = replicas.glance(body);
   const known = glance && replicas.find(glance, wiring.mesh, wiring.isKnown, wiring.namespace);
-  if (known !== undefined) return send(wiring, reply, known.review, known.admission, start);
+  if (known !== undefined && wiring.lacksTrustRoots?.(known.review.namespace) !== true)
+    return send(wiring, reply, known.review, known.admission, start);
 
   const review = readReview(parse());
   if ('wrong' in review) {
@@ -159,8 +162,10 @@ function decide(
   let admission: Admission;
   try {
     const mesh = wiring.mesh();
-    admission = admit(mesh, review, namespace, route);
-    if (glance !== undefined) replicas.remember(glance, mesh, namespace, review, admission);
+    const lacksTrustRoots = wiring.lacksTrustRoots?.(review.namespace) === true;
+    admission = admit(mesh, review, namespace, { ...route, lacksTrustRoots });
+    // What is missing may come at any time, and is rare: it is looked up anew each time.
+    if (glance !== undefined && !lacksTrustRoots) replicas.remember(glance, mesh, namespace, review, admission);
   } catch (error) {
     return trouble(wiring, route, reply, review, error, 'internal');
   }

@@ -1,3 +1,5 @@
+import { ownKeys } from './own-keys.js';
+import { amount, areNetworks, port } from './rules.js';
 import {
   choice,
   decimal,
@@ -12,15 +14,6 @@ import {
   type ValueOf,
   whole,
 } from './schema.js';
-
-/** A port number; Linkerd finds out when the API server refuses the Pod. */
-const port = { expected: 'a port from 1 to 65535', holds: (value: number) => value >= 1 && value <= 65535 };
-
-/** A Kubernetes quantity, or nothing. */
-const amount = {
-  expected: 'a Kubernetes quantity such as 100m, 0.5 or 64Mi',
-  holds: (value: string) => /^(?:[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+|[numkMGTPE]|[KMGTPE]i)?)?$/.test(value),
-};
 
 /**
  * Every key of a values file that means something to signet. All but `signet` are Linkerd's, with the defaults of its
@@ -218,82 +211,7 @@ export const table = group({
       name: text('linkerd-proxy-init-xtables-lock', 'volume of that mount'),
     }),
   }),
-  signet: group({
-    preset: choice(['signet', 'linkerd'], 'signet', '`linkerd`: what Linkerd would add, field for field'),
-    controlPlaneNamespace: text('linkerd', "namespace of the mesh's control plane"),
-    copyCapabilities: flag(false, "give proxy and init container the capabilities of the Pod's first container"),
-    debugContainer: group({
-      enabled: flag(false, 'add the debug container to every Pod'),
-      securityContext: free(
-        {
-          allowPrivilegeEscalation: false,
-          capabilities: { drop: ['ALL'] },
-          runAsNonRoot: true,
-          runAsUser: 65534,
-          seccompProfile: { type: 'RuntimeDefault' },
-        },
-        'security context of the debug container; capturing packets needs more than this default',
-      ),
-    }),
-    excludedNamespaces: texts(
-      ['kube-system', 'kube-public', 'kube-node-lease', 'cert-manager'],
-      'namespaces that are never touched, beside the one signet runs in',
-    ),
-    identity: group({
-      keys: group({
-        sizeLimit: text('1Mi', 'size limit of the memory volume that holds the keys; empty: none', amount),
-      }),
-      readOnlyMounts: flag(true, 'mount everything the proxy only reads as read-only'),
-      token: group({
-        audience: text('identity.l5d.io', 'audience of the projected ServiceAccount token', {
-          expected: 'an audience that is not empty',
-          holds: (value) => value !== '',
-        }),
-        expirationSeconds: whole(86400, 'lifetime of that token', {
-          expected: 'a whole number from 600 to 86400, but not 3607 (which the API server extends to a year)',
-          holds: (value) => value >= 600 && value <= 86400 && value !== 3607,
-        }),
-      }),
-    }),
-    noteSkipped: flag(
-      true,
-      'write the annotation `signet.dev/skipped` with the reason on a Pod that asked for injection and is skipped',
-    ),
-    onInvalidAnnotation: choice(
-      ['warn', 'deny', 'linkerd'],
-      'warn',
-      'what an invalid or denied annotation does: `warn`, it is ignored with a warning; `deny`, the Pod is refused; `linkerd`, the former but for the two that Linkerd refuses',
-    ),
-    onNameClash: choice(
-      ['refuse', 'skip'],
-      'refuse',
-      'what happens to a Pod that has a container or volume of our names',
-    ),
-    overrides: group({
-      deny: texts([], 'annotations that workloads may not set: a full key, or the start of one followed by `*`'),
-    }),
-    record: flag(
-      true,
-      'write the annotation `signet.dev/status`, by which `uninject` takes out exactly what was added',
-    ),
-    skipUnrunnable: flag(true, 'skip Windows Pods and mirrors of static Pods, in which a proxy would not run'),
-    spire: group({
-      enabled: flag(false, 'mount the socket directory of the SPIRE agent'),
-      mountPath: text('/run/spire/sockets', 'where it is mounted in the proxy'),
-      path: text('/run/spire/sockets', 'where it is on the node'),
-    }),
-    trustRoots: group({
-      configMap: group({
-        key: text('ca-bundle.crt', 'key of the ConfigMap that holds the bundle'),
-        name: text('linkerd-identity-trust-roots', 'ConfigMap that holds the trust roots'),
-      }),
-      source: choice(
-        ['configMap', 'inline'],
-        'configMap',
-        'where the proxy gets its trust roots: `configMap`, a volume; `inline`, the text of `identityTrustAnchorsPEM`',
-      ),
-    }),
-  }),
+  signet: ownKeys,
 });
 
 export type Values = ValueOf<typeof table>;
@@ -308,14 +226,4 @@ export interface Change {
 /** Sets one key; the compiler knows which type it has. */
 export function change<P extends ValuePath>(path: P, value: ValueAt<typeof table, P>): Change {
   return { path, value };
-}
-
-const octet = '(25[0-5]|2[0-4]\\d|1?\\d?\\d)';
-const ipv4Network = new RegExp(`^${octet}(\\.${octet}){3}/(3[0-2]|[12]?\\d)$`);
-const ipv6Network = /^(?=.*::|([0-9a-f]{1,4}:){7})[0-9a-f:]{2,39}\/(12[0-8]|1[01]\d|\d{1,2})$/i;
-
-/** Linkerd trims commas at both ends, and accepts no networks at all. */
-function areNetworks(value: string): boolean {
-  const trimmed = value.replace(/^,+|,+$/g, '');
-  return trimmed === '' || trimmed.split(',').every((one) => ipv4Network.test(one) || ipv6Network.test(one));
 }

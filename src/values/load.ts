@@ -80,9 +80,7 @@ export function load(given: readonly Layer[]): LoadResult {
     mistakes.push({ path: path.join('.'), expected, found: describe(found), origin: originOf(path) });
   const values = read(table, tree, report);
   if (mistakes.length === 0) {
-    for (const { path, expected, found, advice } of requirements(values)) {
-      mistakes.push({ path, expected, found, advice, origin: originOf(path.split('.')) });
-    }
+    for (const unmet of requirements(values)) mistakes.push({ ...unmet, origin: originOf(unmet.path.split('.')) });
   }
   return mistakes.length > 0 ? { mistakes } : { loaded: { values, tree, originOf, suspicions } };
 }

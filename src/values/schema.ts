@@ -88,6 +88,11 @@ export function free(fallback: JsonObject, help: string): Leaf<JsonObject> {
   return leaf('a map', fallback, {}, help, (found) => (isObject(found) ? found : undefined));
 }
 
+/** An object that is passed on as it is, where an empty one means something else than none; none is `null`. */
+export function maybe(help: string): Leaf<JsonObject | null> {
+  return leaf<JsonObject | null>('a map', null, null, help, (found) => (isObject(found) ? found : undefined));
+}
+
 /** A list of objects that are passed on as they are. */
 export function objects(help: string): Leaf<readonly JsonObject[]> {
   const accept = (found: Json) => (isArray(found) && found.every(isObject) ? found.filter(isObject) : undefined);

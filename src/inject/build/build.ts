@@ -1,11 +1,14 @@
 import type { JsonObject } from '../../json.js';
 import type { Values } from '../../values/keys.js';
-import { spireSocket } from '../identity/spire.js';
-import { tokenIdentity } from '../identity/token.js';
+import type { Attachment, IdentityParts } from '../identity/attachment.js';
+import { hasSocket, identityParts } from '../identity/identity.js';
+import { layoutFor, type Reader, readerOf } from '../identity/layouts.js';
+import { endpointVariable } from '../identity/spire.js';
 import { debugContainer } from './debug.js';
 import { initContainer, xtablesVolume } from './init.js';
 import type { PodFacts } from './pod-facts.js';
 import { proxyAttachments, proxyContainer } from './proxy.js';
+import { sidecarContainer } from './sidecar.js';
 import { asTyped } from './typed.js';
 import { validatorContainer } from './validator.js';
 
@@ -13,11 +16,14 @@ import { validatorContainer } from './validator.js';
 export interface Parts {
   /** The volume of the init container; none in CNI mode. */
   readonly xtables: JsonObject | undefined;
-  /** `linkerd-init`, or the validator in CNI mode. */
-  readonly init: JsonObject;
+  /** `linkerd-init`, or the validator in CNI mode; none where no traffic is redirected. */
+  readonly init: JsonObject | undefined;
   readonly debug: JsonObject | undefined;
   readonly volumes: readonly JsonObject[];
-  readonly proxy: JsonObject;
+  /** The Linkerd proxy, or a sidecar of the administrator's; none with identity alone. */
+  readonly proxy: JsonObject | undefined;
+  /** What the author's own containers get, those that are to have it. */
+  readonly granted: { readonly mounts: readonly JsonObject[]; readonly env: readonly JsonObject[] };
 }
 
 /** Pods that differ in nothing we look at share one set of parts; past this many the memory starts over. */
@@ -38,28 +44,58 @@ export function build(values: Values, facts: PodFacts, typed: boolean): Parts {
 }
 
 /** Everything that facts are made of, as one text. */
-function keyOf({ inboundPorts, serviceAccountMount, capabilities }: PodFacts, typed: boolean): string {
+function keyOf({ inboundPorts, serviceAccountMount, capabilities, identity }: PodFacts, typed: boolean): string {
   const mount = serviceAccountMount === undefined ? '' : `${serviceAccountMount.name} ${serviceAccountMount.readOnly}`;
-  return `${typed} ${inboundPorts} ${mount} ${capabilities === undefined ? '' : JSON.stringify(capabilities)}`;
+  return `${typed} ${identity.alone} ${identity.spiffeId} ${inboundPorts} ${mount} ${capabilities === undefined ? '' : JSON.stringify(capabilities)}`;
 }
 
 function make(values: Values, facts: PodFacts): Parts {
-  const identity = tokenIdentity(values);
-  const attachments = [...proxyAttachments(values, identity), ...spireSocket(values)];
+  const { alone, spiffeId } = facts.identity;
+  const reader = readerOf(values, alone);
+  const identity = identityParts(values, alone, spiffeId);
+  const attachments = reader === 'linkerd' ? proxyAttachments(values, identity) : identity.attachments;
+  const redirects = reader === 'linkerd' || (reader === 'sidecar' && values.signet.sidecar.redirect);
   return {
-    xtables: values.cniEnabled ? undefined : xtablesVolume,
-    init: values.cniEnabled ? validatorContainer(values) : initContainer(values, facts),
-    debug: values.signet.debugContainer.enabled ? debugContainer(values) : undefined,
+    xtables: redirects && !values.cniEnabled ? xtablesVolume : undefined,
+    init: redirects ? (values.cniEnabled ? validatorContainer(values) : initContainer(values, facts)) : undefined,
+    debug: values.signet.debugContainer.enabled && !alone ? debugContainer(values) : undefined,
     volumes: attachments.map(({ volume }) => volume),
-    proxy: proxyContainer(values, facts, identity, attachments),
+    proxy: proxyFor(values, facts, identity, attachments),
+    granted: alone
+      ? { mounts: attachments.map(({ mount }) => mount), env: identity.environment }
+      : socketFor(values, reader, attachments),
   };
+}
+
+function proxyFor(
+  values: Values,
+  facts: PodFacts,
+  identity: IdentityParts,
+  attachments: readonly Attachment[],
+): JsonObject | undefined {
+  switch (readerOf(values, facts.identity.alone)) {
+    case 'linkerd':
+      return proxyContainer(values, facts, identity, attachments);
+    case 'sidecar':
+      return sidecarContainer(values, identity.environment, attachments);
+    case 'application':
+      return undefined;
+  }
+}
+
+/** Beside a proxy, other containers can have the Workload API and nothing else: token and keys are the proxy's alone. */
+function socketFor(values: Values, reader: Reader, attachments: readonly Attachment[]): Parts['granted'] {
+  if (!hasSocket(values)) return { mounts: [], env: [] };
+  const layout = layoutFor(values, reader);
+  const mounts = attachments.map(({ mount }) => mount).filter(({ name }) => name === layout.socket.volume);
+  return { mounts, env: [endpointVariable({ values, layout })] };
 }
 
 function typedParts(parts: Parts): Parts {
   return {
     ...parts,
-    init: asTyped(parts.init),
-    proxy: asTyped(parts.proxy),
+    init: parts.init && asTyped(parts.init),
+    proxy: parts.proxy && asTyped(parts.proxy),
     debug: parts.debug && asTyped(parts.debug),
   };
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.js';
+import type { Json, JsonObject } from '../../json.js';
 import type { Values } from '../../values/keys.js';
 import type { Capabilities, PodFacts } from './pod-facts.js';
 
@@ -25,7 +25,7 @@ export function resources({ proxy }: Values): JsonObject {
 }
 
 /** One key, unless what it holds is empty. */
-export function some(key: string, value: JsonObject | readonly string[]): JsonObject {
+export function some(key: string, value: JsonObject | readonly Json[]): JsonObject {
   return Object.keys(value).length === 0 ? {} : { [key]: value };
 }
 

@@ -9,6 +9,13 @@ export interface PodFacts {
   readonly serviceAccountMount: JsonObject | undefined;
   /** Capabilities to use instead of the configured ones; only where the values say that they are copied. */
   readonly capabilities: Capabilities | undefined;
+  readonly identity: IdentityFacts;
+}
+
+/** The same for every Pod that asks the same. */
+export interface IdentityFacts {
+  readonly alone: boolean;
+  readonly spiffeId: string;
 }
 
 export interface Capabilities {
@@ -17,11 +24,12 @@ export interface Capabilities {
 }
 
 /** Reads those facts off a Pod. */
-export function podFacts(workload: Workload, values: Values): PodFacts {
+export function podFacts(workload: Workload, values: Values, alone: boolean, spiffeId: string): PodFacts {
   return {
     inboundPorts: inboundPorts(workload),
     serviceAccountMount: serviceAccountMount(workload),
     capabilities: values.signet.copyCapabilities ? capabilitiesOf(workload) : undefined,
+    identity: { alone, spiffeId },
   };
 }
 

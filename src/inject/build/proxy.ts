@@ -35,6 +35,8 @@ export function proxyContainer(
   return {
     name: names.containers.proxy,
     ...proxyImage(values),
+    // The entry point of the image insists on a key directory and a CSR, which SPIRE's identity does without.
+    ...(values.signet.identity.source === 'spire' ? { command: ['/usr/lib/linkerd/linkerd2-proxy'] } : {}),
     env: environment(values, facts, identity.environment),
     ports: [
       { containerPort: proxy.ports.inbound, name: 'linkerd-proxy' },

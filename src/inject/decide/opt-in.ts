@@ -1,5 +1,5 @@
 import { entryOf, type JsonObject } from '../../json.js';
-import { injectKey } from '../names.js';
+import { injectIdentityKey, injectKey } from '../names.js';
 
 /** What a namespace is known by. */
 export interface Namespace {
@@ -19,17 +19,24 @@ const words = ['enabled', 'disabled', 'ingress'];
 export interface OptIn {
   readonly namespace: string;
   readonly workload: string;
+  /** The Pod wants its identity alone, without a proxy. */
+  readonly alone: boolean;
 }
 
-/** A namespace's value is its label, else its annotation; a Pod's is `disabled` if either says so, else the same. */
+/**
+ * A namespace's value is its label, else its annotation; a Pod's is `disabled` if either says so, else the same. A Pod that
+ * asks for identity alone has asked, whatever else it says but `disabled`.
+ */
 export function optInOf(namespace: Namespace, labels: JsonObject, annotations: JsonObject): OptIn {
   const label = entryOf(labels, injectKey) ?? '';
   const annotation = entryOf(annotations, injectKey) ?? '';
-  const workload = label === 'disabled' || annotation === 'disabled' ? 'disabled' : label || annotation;
-  return {
-    namespace: (entryOf(namespace.labels, injectKey) || entryOf(namespace.annotations, injectKey)) ?? '',
-    workload,
-  };
+  const own = (entryOf(labels, injectIdentityKey) || entryOf(annotations, injectIdentityKey)) ?? '';
+  const asked = (entryOf(namespace.labels, injectKey) || entryOf(namespace.annotations, injectKey)) ?? '';
+  if (label === 'disabled' || annotation === 'disabled')
+    return { namespace: asked, workload: 'disabled', alone: false };
+  if (own === '') return { namespace: asked, workload: label || annotation, alone: false };
+  if (own === 'identity') return { namespace: asked, workload: 'enabled', alone: true };
+  return { namespace: asked, workload: `${injectIdentityKey}: ${own}`, alone: false };
 }
 
 /** True of text that says something, and nothing that is understood. */

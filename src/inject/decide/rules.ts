@@ -1,10 +1,17 @@
 import { at, entryOf, listAt, objectAt, pointer, textAt } from '../../json.js';
 import type { Values } from '../../values/keys.js';
+import { missingFeature } from '../identity/features.js';
+import { hasSocket } from '../identity/identity.js';
+import { readerOf } from '../identity/layouts.js';
+import { trustAnchors } from '../identity/trust-roots.js';
+import type { Mesh } from '../mesh.js';
 import * as names from '../names.js';
 import type { Origin } from '../origin.js';
+import type { Plan } from '../plan.js';
+import { enforcedLevel } from '../pod-security.js';
 import type { Workload } from '../workload.js';
 import { asks, isUnknownWord, type Namespace, type OptIn } from './opt-in.js';
-import { meshSidecar, nameClash } from './sidecars.js';
+import { carriesIdentity, meshSidecar, nameClash } from './sidecars.js';
 
 /** What a rule may look at. */
 export interface Case {
@@ -13,6 +20,9 @@ export interface Case {
   readonly optIn: OptIn;
   readonly values: Values;
   readonly origin: Origin;
+  readonly mesh: Mesh;
+  /** What would be done to the Pod; worked out when the first rule asks. */
+  readonly plan: () => Plan;
 }
 
 /** What happens to a Pod. */
@@ -66,14 +76,15 @@ export const rules = [
   {
     code: 'host_network_enabled',
     says: 'hostNetwork is enabled',
-    advice: 'set hostNetwork to false: in the network of the node a proxy would catch the traffic of every Pod there',
-    finds: ({ workload }) => found(at(workload.spec, 'hostNetwork') === true),
+    advice:
+      'in the network of the node a proxy would catch the traffic of every Pod there: set hostNetwork to false, or ask for identity alone with signet.dev/inject: identity',
+    finds: ({ workload, optIn }) => found(at(workload.spec, 'hostNetwork') === true && !optIn.alone),
   },
   {
     code: 'sidecar_already_exists',
     says: 'the Pod has a mesh sidecar already',
     advice: 'nothing to do, or take it out with `signet uninject` first',
-    finds: ({ workload, values }) => meshSidecar(workload, values)?.name,
+    finds: ({ workload, values, optIn }) => (optIn.alone ? undefined : meshSidecar(workload, values)?.name),
   },
   {
     code: 'invalid_inject_annotation_at_ns',
@@ -81,6 +92,12 @@ export const rules = [
     advice: 'correct the value on the namespace',
     finds: ({ optIn, origin }) =>
       found(origin.needsOptIn && isUnknownWord(optIn.namespace), JSON.stringify(optIn.namespace)),
+  },
+  {
+    code: 'invalid_signet_inject_at_workload',
+    says: 'the Pod has a value for signet.dev/inject that is not identity',
+    advice: 'correct the value in the Pod template; the mesh as a whole is asked for with linkerd.io/inject: enabled',
+    finds: ({ optIn }) => found(optIn.workload.startsWith(names.injectIdentityKey), optIn.workload),
   },
   {
     code: 'invalid_inject_annotation_at_workload',
@@ -106,8 +123,13 @@ export const rules = [
     code: 'disabled_automount_service_account_token_account',
     says: 'the Pod mounts no ServiceAccount token, and identity.serviceAccountTokenProjection is false',
     advice: 'set identity.serviceAccountTokenProjection to true, or let the Pod mount its token',
-    finds: ({ workload, values, origin }) =>
-      found(!values.identity.serviceAccountTokenProjection && !mountsToken(workload, origin)),
+    finds: ({ workload, values, origin, plan, optIn }) =>
+      found(
+        !values.identity.serviceAccountTokenProjection &&
+          !mountsToken(workload, origin) &&
+          plan().settings.values.signet.identity.source === 'token' &&
+          !optIn.alone,
+      ),
   },
   {
     code: 'mirror_pod',
@@ -127,11 +149,63 @@ export const rules = [
     finds: ({ workload, values }) => found(values.signet.skipUnrunnable && runsOnWindows(workload)),
   },
   {
+    code: 'identity_already_there',
+    says: 'the Pod has this identity already',
+    advice: 'nothing to do',
+    finds: ({ workload, optIn, plan }) => found(optIn.alone && carriesIdentity(workload, plan())),
+  },
+  {
+    code: 'identity_not_for_this_proxy',
+    says: 'the Linkerd proxy cannot use this identity',
+    advice:
+      'choose source token or spire for Pods with the Linkerd proxy, or use the identity without it: signet.dev/inject: identity, or a signet.sidecar that reads files',
+    finds: ({ optIn, plan }) => notForLinkerd(plan().settings.values, optIn.alone),
+    outcome: () => 'refuse',
+  },
+  {
+    code: 'api_server_lacks_feature',
+    says: 'the API server does not have what this identity needs',
+    advice: 'switch the feature gate on, or choose another source; with the gate off the volume would be stored empty',
+    finds: ({ mesh, plan }) => missingFeature(mesh.features, plan().settings.values),
+    outcome: () => 'refuse',
+  },
+  {
+    code: 'host_path_forbidden',
+    says: 'the socket of the SPIRE agent would come by hostPath, which the Pod Security level of the namespace forbids',
+    advice: 'set signet.spire.volume to csi, and install the driver csi.spiffe.io',
+    finds: ({ namespace, plan }) => {
+      const { values } = plan().settings;
+      const level = enforcedLevel(namespace);
+      return hasSocket(values) && values.signet.spire.volume === 'hostPath' ? level : undefined;
+    },
+    outcome: () => 'refuse',
+  },
+  {
+    code: 'spiffe_id_invalid',
+    says: 'the SPIFFE ID of the Pod breaks the rules for one',
+    advice: 'correct spiffeID of the profile in the values, or what it is made of on the Pod',
+    finds: ({ plan }) => {
+      const { spiffeId } = plan();
+      return spiffeId !== undefined && 'flaw' in spiffeId ? spiffeId.flaw : undefined;
+    },
+    outcome: () => 'refuse',
+  },
+  {
+    code: 'no_workload_api',
+    says: 'containers are named for a Workload API that the Pod does not have',
+    advice: `ask for it with kuma.io/spire-integration: enabled or ${names.identityKey}: spire, or take ${names.containersKey} off`,
+    finds: ({ optIn, plan }) => {
+      const { values, containers } = plan().settings;
+      return found(containers !== undefined && !optIn.alone && !hasSocket(values));
+    },
+    outcome: () => 'refuse',
+  },
+  {
     code: 'name_clash',
-    says: 'the Pod has a container or volume that bears a name of ours',
+    says: 'the Pod has a container, volume or mount that is in the way of ours',
     advice: 'rename it',
-    finds: ({ workload, values }) => {
-      const clash = nameClash(workload, values);
+    finds: ({ workload, plan }) => {
+      const clash = nameClash(workload, plan());
       return clash && `${clash.name} at ${pointer([...workload.path, ...clash.path])}`;
     },
     outcome: ({ values }) => values.signet.onNameClash,
@@ -144,6 +218,17 @@ export const rules = [
       found(origin.honoursExclusions && entryOf(namespace.annotations, names.modeKey) === 'audit'),
   },
 ] as const satisfies readonly Rule[];
+
+/** It knows its own identity service and SPIRE, and takes its trust anchors from a variable. */
+function notForLinkerd(values: Values, alone: boolean): string | undefined {
+  if (readerOf(values, alone) !== 'linkerd') return undefined;
+  const { identity, trustRoots } = values.signet;
+  if (identity.source === 'podCertificate')
+    return 'it knows only its own identity service and SPIRE, and reads no certificate files';
+  return trustRoots.source === 'clusterTrustBundle' && trustAnchors(values) === ''
+    ? 'it takes its trust anchors from a variable, which no ClusterTrustBundle can fill, and identityTrustAnchorsPEM is empty'
+    : undefined;
+}
 
 /** An annotation on the Deployment where it does nothing is the commonest reason for a Pod that was not injected. */
 function misplacedOptIn({ object, path }: Workload): string {

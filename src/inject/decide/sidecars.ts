@@ -1,6 +1,8 @@
-import { entryOf, type JsonObject, textAt } from '../../json.js';
+import { at, entryOf, isArray, isObject, type Json, type JsonObject, listAt, textAt } from '../../json.js';
 import type { Values } from '../../values/keys.js';
+import type { Parts } from '../build/build.js';
 import * as names from '../names.js';
+import type { Plan, Target } from '../plan.js';
 import type { Workload } from '../workload.js';
 
 interface Known {
@@ -35,12 +37,19 @@ export function meshSidecar(workload: Workload, values: Values): Spot | undefine
     const name = textAt(container, 'name') ?? '';
     const image = textAt(container, 'image') ?? '';
     if (known.images.some((start) => image.startsWith(start))) return true;
+    if (known === proxies && isOwnSidecar(container, values)) return true;
     return known.names.includes(name) && (namesakesCount || !isNamesake(container, workload, values));
   };
   return (
     spot('initContainers', workload.initContainers, (one) => shows(proxies, one) || shows(inits, one)) ??
     spot('containers', workload.containers, (one) => shows(proxies, one))
   );
+}
+
+/** The sidecar that the administrator has put in the place of the Linkerd proxy, whatever its tag. */
+function isOwnSidecar(container: JsonObject, { signet: { sidecar } }: Values): boolean {
+  if (sidecar.image === '' || textAt(container, 'name') !== sidecar.name) return false;
+  return repositoryOf(textAt(container, 'image') ?? '') === repositoryOf(sidecar.image);
 }
 
 /** True of a Pod that Linkerd or signet has injected; a namesake does not count, unless names are all that counts. */
@@ -51,14 +60,48 @@ export function isMeshed(workload: Workload, values: Values): boolean {
   return [...workload.initContainers, ...workload.containers].some(shows);
 }
 
-/** The first container or volume that bears one of our names and is not ours. */
-export function nameClash(workload: Workload, values: Values): Spot | undefined {
-  const foreign = (one: JsonObject) => isNamesake(one, workload, values);
+/** The first container or volume that bears a name of what we would add, or a mount that is in its way. */
+export function nameClash(workload: Workload, { settings: { values }, parts, targets }: Plan): Spot | undefined {
+  const added = [parts.xtables, ...parts.volumes].map((one) => textAt(one, 'name'));
+  const own = textAt(parts.proxy, 'name');
+  const foreign = (one: JsonObject) =>
+    parts.proxy !== undefined && (isNamesake(one, workload, values) || textAt(one, 'name') === own);
   return (
     spot('initContainers', workload.initContainers, foreign) ??
     spot('containers', workload.containers, foreign) ??
-    spot('volumes', workload.volumes, (one) => volumesToAdd(workload, values).includes(textAt(one, 'name') ?? ''))
+    spot('volumes', workload.volumes, (one) => added.includes(textAt(one, 'name') ?? '')) ??
+    mountClash(parts, targets)
   );
+}
+
+/** Kubernetes refuses a container that mounts two things in one place. */
+function mountClash({ granted }: Parts, targets: readonly Target[]): Spot | undefined {
+  for (const { list, index, container } of targets) {
+    const mounts = listAt(container, 'volumeMounts');
+    const at = mounts.findIndex((one) =>
+      granted.mounts.some(({ mountPath }) => mountPath === textAt(one, 'mountPath')),
+    );
+    if (at < 0) continue;
+    return {
+      path: ['spec', list, String(index), 'volumeMounts', String(at)],
+      name: `mount ${textAt(mounts[at], 'mountPath') ?? ''}`,
+    };
+  }
+  return undefined;
+}
+
+/** Whether the Pod has every volume of its identity as we would add it; what the API server fills in does not count. */
+export function carriesIdentity({ volumes }: Workload, { parts }: Plan): boolean {
+  return parts.volumes.every((ours) => volumes.some((one) => holdsAll(one, ours)));
+}
+
+function holdsAll(found: Json | undefined, wanted: Json): boolean {
+  if (isArray(wanted))
+    return (
+      isArray(found) && found.length === wanted.length && wanted.every((one, index) => holdsAll(found[index], one))
+    );
+  if (isObject(wanted)) return Object.entries(wanted).every(([key, value]) => holdsAll(at(found, key), value));
+  return found === wanted;
 }
 
 /**
@@ -91,18 +134,4 @@ function spot(list: string, items: readonly JsonObject[], test: (one: JsonObject
   const index = items.findIndex(test);
   const item = items[index];
   return item === undefined ? undefined : { path: ['spec', list, String(index)], name: textAt(item, 'name') ?? '' };
-}
-
-/** The names of the volumes that this Pod would get; others are free for whoever wants them. */
-function volumesToAdd({ annotations }: Workload, { cniEnabled, identity, proxy, signet }: Values): readonly string[] {
-  const spire = entryOf(annotations, 'kuma.io/spire-integration') ?? (signet.spire.enabled ? 'enabled' : 'disabled');
-  const wanted: readonly (readonly [string, boolean])[] = [
-    [names.volumes.keys, true],
-    [names.volumes.token, identity.serviceAccountTokenProjection],
-    [names.volumes.xtables, !cniEnabled],
-    [names.volumes.podinfo, proxy.tracing.enabled],
-    [names.volumes.trustRoots, signet.trustRoots.source === 'configMap'],
-    [names.volumes.spire, spire === 'enabled'],
-  ];
-  return wanted.filter(([, isAdded]) => isAdded).map(([name]) => name);
 }

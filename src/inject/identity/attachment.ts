@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../json.js';
 
-/** A volume of the Pod and its mount in the proxy: the two never go one without the other. */
+/** A volume of the Pod and its mount: the two never go one without the other. */
 export interface Attachment {
   readonly volume: JsonObject;
   readonly mount: JsonObject;

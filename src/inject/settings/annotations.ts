@@ -110,11 +110,19 @@ function closeWait(text: string, { values }: Context): Parsed<number> {
   return refused;
 }
 
+/** The words that Kuma's own injector takes. */
+function kumaSwitch(text: string): Parsed<boolean> {
+  if (['true', 'yes', 'enabled'].includes(text)) return valid(true);
+  if (['false', 'no', 'disabled'].includes(text)) return valid(false);
+  return { ok: false, expected: 'one of true, yes, enabled, false, no, disabled' };
+}
+
 function opaque(text: string, { workload }: Context): Parsed<string> {
   const { ports, dropped } = readOpaquePorts(text, workload);
   return valid(ports, dropped.join(','));
 }
 
+const kumaDesign = 'kuma.io/spire-integration';
 const stableNative = 'config.linkerd.io/proxy-enable-native-sidecar';
 const betaNative = 'config.beta.linkerd.io/proxy-enable-native-sidecar';
 const alphaNative = 'config.alpha.linkerd.io/proxy-enable-native-sidecar';
@@ -326,12 +334,20 @@ export const annotations: readonly AnnotationRow[] = [
     { inherited: false },
   ),
   row(
-    'kuma.io/spire-integration',
+    kumaDesign,
     'signet.spire.enabled',
     onOff,
     'enabled, disabled',
-    'mount the socket directory of the SPIRE agent',
+    'mount the socket directory of the SPIRE agent, beside whatever source the Pod has',
     { inherited: false },
+  ),
+  row(
+    'k8s.kuma.io/spire-support',
+    'signet.spire.enabled',
+    kumaSwitch,
+    'true, yes, enabled, false, no, disabled',
+    'the same, as Kuma ships it',
+    { inherited: false, yieldsTo: [kumaDesign] },
   ),
 ];
 

@@ -42,6 +42,11 @@ export function slipOf({ annotation, text, on }: Source, known: readonly string[
   };
 }
 
+/** An annotation of which nothing can be left out: what it asks for is given as a whole, or the Pod is refused. */
+export function refusedProblem({ annotation, text, on }: Source, expected: string): Problem {
+  return { annotation, on, value: text, expected, cause: 'invalid', effect: 'refused' };
+}
+
 function matches(pattern: string, key: string): boolean {
   return pattern.endsWith('*') ? key.startsWith(pattern.slice(0, -1)) : key === pattern;
 }

@@ -1,5 +1,6 @@
-import { entryOf, type JsonObject, objectAt } from '../../json.js';
+import { entryOf, type JsonObject, objectAt, textAt } from '../../json.js';
 import { type Change, change, type Values } from '../../values/keys.js';
+import { type Choice, choose, wordsFor } from '../identity/choose.js';
 import type { Mesh } from '../mesh.js';
 import * as names from '../names.js';
 import type { Origin } from '../origin.js';
@@ -7,13 +8,13 @@ import type { Workload } from '../workload.js';
 import { type AnnotationRow, annotations, inheritedKeys } from './annotations.js';
 import { envVars, overlayEnv } from './env-vars.js';
 import { opaquePortsOfPod } from './ports.js';
-import { denialOf, misreadingOf, type Problem, type Source, slipOf } from './problems.js';
+import { denialOf, misreadingOf, type Problem, refusedProblem, type Source, slipOf } from './problems.js';
 
 /** A setting that an annotation or a label of this Pod or its namespace has changed. */
 export interface Applied {
   readonly change: Change;
   readonly annotation: string;
-  readonly on: 'workload' | 'namespace';
+  readonly on: 'workload' | 'namespace' | 'profile';
 }
 
 /** The values as they are for one Pod. */
@@ -21,6 +22,10 @@ export interface Settings {
   readonly values: Values;
   readonly applied: readonly Applied[];
   readonly problems: readonly Problem[];
+  /** Where the Pod's identity comes from. */
+  readonly choice: Choice;
+  /** The author's containers that the Pod names for the Workload API, if it names any. */
+  readonly containers: readonly string[] | undefined;
   /** Annotations that the Pod gets from its namespace or from its ports. */
   readonly added: ReadonlyMap<string, string>;
 }
@@ -32,14 +37,28 @@ export function settle(mesh: Mesh, workload: Workload, namespace: JsonObject, or
   settling.rows();
   settling.traceLabels();
   settling.additionalEnv();
+  settling.identity();
+  settling.namedContainers();
   return settling.settings();
 }
 
 const rowOf: ReadonlyMap<string, AnnotationRow> = new Map(annotations.map((row) => [row.key, row]));
 const position: ReadonlyMap<AnnotationRow, number> = new Map(annotations.map((row, index) => [row, index]));
 /** The prefixes under which a key that nobody knows is more likely a mistake than somebody else's. */
-const isConfiguration = /^(config\.(alpha\.|beta\.)?)?linkerd\.io\/inj|^config\.(alpha\.|beta\.)?linkerd\.io\//;
-const isKnown: ReadonlySet<string> = new Set([...rowOf.keys(), names.injectKey, names.additionalEnv]);
+const isConfiguration =
+  /^(config\.(alpha\.|beta\.)?)?linkerd\.io\/inj|^config\.(alpha\.|beta\.)?linkerd\.io\/|^signet\.dev\/|kuma\.io\/spire/;
+const isKnown: ReadonlySet<string> = new Set([
+  ...rowOf.keys(),
+  names.injectKey,
+  names.additionalEnv,
+  names.injectIdentityKey,
+  names.identityKey,
+  names.containersKey,
+  names.statusKey,
+  names.skippedKey,
+  names.modeKey,
+  names.trustRootsKey,
+]);
 const isInherited: ReadonlySet<string> = new Set(inheritedKeys);
 
 class Settling {
@@ -50,6 +69,8 @@ class Settling {
   readonly #added: ReadonlyMap<string, string>;
   readonly #applied: Applied[] = [];
   readonly #problems: Problem[] = [];
+  #choice: Choice;
+  #containers: readonly string[] | undefined;
 
   constructor(mesh: Mesh, workload: Workload, namespace: JsonObject, origin: Origin) {
     this.#mesh = mesh;
@@ -57,11 +78,19 @@ class Settling {
     this.#namespace = namespace;
     this.#origin = origin;
     this.#added = this.#inherit();
+    this.#choice = choose(mesh.values, workload.labels, undefined);
   }
 
   settings(): Settings {
     const values = this.#mesh.changed(this.#applied.map((one) => one.change));
-    return { values, applied: this.#applied, problems: this.#problems, added: this.#added };
+    return {
+      values,
+      applied: this.#applied,
+      problems: this.#problems,
+      added: this.#added,
+      choice: this.#choice,
+      containers: this.#containers,
+    };
   }
 
   ingress(): void {
@@ -121,6 +150,43 @@ class Settling {
         this.#applied.push({ change: change('proxy.additionalEnv', variables), annotation, on });
       }
     }
+  }
+
+  /** The source: by the Pod's own word, by a profile, or as the values have it. */
+  identity(): void {
+    const { values } = this.#mesh;
+    const annotation = names.identityKey;
+    const text = this.#wordFor(annotation);
+    const words = wordsFor(values);
+    if (text !== undefined && !words.includes(text))
+      this.#problems.push(refusedProblem({ annotation, text, on: 'workload' }, `one of ${words.join(', ')}`));
+    const choice = choose(values, this.#workload.labels, text);
+    this.#choice = choice;
+    if (choice.by === 'values') return;
+    const set = change('signet.identity.source', choice.source);
+    if (choice.by === 'annotation') this.#applied.push({ change: set, annotation, on: 'workload' });
+    else this.#applied.push({ change: set, annotation: choice.profile?.name ?? '', on: 'profile' });
+  }
+
+  /** An unknown name is never passed over: the container would wait for a socket that does not come. */
+  namedContainers(): void {
+    const annotation = names.containersKey;
+    const text = this.#wordFor(annotation);
+    if (text === undefined) return;
+    const { containers, initContainers } = this.#workload;
+    const known = [...containers, ...initContainers].map((one) => textAt(one, 'name') ?? '');
+    const named = text.split(',').map((name) => name.trim());
+    if (named.some((name) => !known.includes(name)))
+      this.#problems.push(
+        refusedProblem({ annotation, text, on: 'workload' }, `names of containers of the Pod (${known.join(', ')})`),
+      );
+    this.#containers = named;
+  }
+
+  /** The Pod's own annotation, unless the administrator denies it. */
+  #wordFor(annotation: string): string | undefined {
+    const text = this.#own(annotation);
+    return text === undefined || this.#isDenied({ annotation, text, on: 'workload' }) ? undefined : text;
   }
 
   /** What the Pod gets from its namespace: every inherited key that it does not carry itself, an empty one included. */

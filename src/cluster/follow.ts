@@ -1,0 +1,115 @@
+import { isObject, type JsonObject, listAt, objectAt, textAt } from '../json.js';
+import { type Api, ApiError } from './api.js';
+
+const pageSize = '500';
+
+/** What is followed, and whom it is told. */
+export interface Followed {
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  /** For the log. */
+  readonly name: string;
+  /** Everything there is, at the start and whenever the place to go on from was lost. */
+  readonly listed: (items: readonly JsonObject[]) => void;
+  readonly changed: (object: JsonObject) => void;
+  readonly deleted: (object: JsonObject) => void;
+}
+
+/** How it waits and tells; handed in, so that a test can do without time. */
+export interface FollowWiring {
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly random: () => number;
+  readonly onTrouble: (message: string) => void;
+}
+
+/** Keeps up with one kind of object by a list and a watch, whatever goes wrong. */
+export class Follower {
+  readonly #api: Api;
+  readonly #followed: Followed;
+  readonly #wiring: FollowWiring;
+  readonly #stop = new AbortController();
+  #synced = false;
+  #told = '';
+
+  constructor(api: Api, followed: Followed, wiring: FollowWiring) {
+    this.#api = api;
+    this.#followed = followed;
+    this.#wiring = wiring;
+  }
+
+  get isSynced(): boolean {
+    return this.#synced;
+  }
+
+  /** Lists and watches until it is stopped. Whatever goes wrong is tried again, sooner at first, later and later then. */
+  async run(): Promise<void> {
+    for (let failures = 0; !this.#stop.signal.aborted; ) {
+      try {
+        await this.#follow(await this.#list());
+        failures = 0;
+      } catch (error) {
+        if (this.#stop.signal.aborted) return;
+        // 410 means that the place to go on from is too old: list again, at once.
+        if (error instanceof ApiError && error.status === 410) continue;
+        failures++;
+        this.#tell(`${this.#followed.name}: ${error instanceof Error ? error.message : String(error)}`);
+        await this.#wiring.wait(backoff(failures, this.#wiring.random()), this.#stop.signal).catch(() => {});
+      }
+    }
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  /** What may not be read stays so for long: the same is said once. */
+  #tell(message: string): void {
+    if (message !== this.#told) this.#wiring.onTrouble(message);
+    this.#told = message;
+  }
+
+  async #list(): Promise<string> {
+    const { path, query } = this.#followed;
+    const items: JsonObject[] = [];
+    let token = '';
+    let version = '';
+    do {
+      const page = await this.#api.get(path, {
+        query: { ...query, limit: pageSize, ...(token === '' ? {} : { continue: token }) },
+      });
+      items.push(...listAt(page, 'items').filter(isObject));
+      token = textAt(objectAt(page, 'metadata'), 'continue') ?? '';
+      version = textAt(objectAt(page, 'metadata'), 'resourceVersion') ?? '';
+    } while (token !== '');
+    this.#synced = true;
+    this.#told = '';
+    this.#followed.listed(items);
+    return version;
+  }
+
+  /** A watch ends every few minutes by itself, and goes on from where it was. */
+  async #follow(from: string): Promise<void> {
+    const { path, query } = this.#followed;
+    let version = from;
+    while (!this.#stop.signal.aborted) {
+      const place = { ...query, resourceVersion: version, allowWatchBookmarks: 'true', timeoutSeconds: '290' };
+      await this.#api.watch(
+        path,
+        place,
+        ({ type, object }) => {
+          if (type === 'ERROR')
+            throw new ApiError(Number(object.code ?? 500), textAt(object, 'message') ?? 'the watch failed');
+          version = textAt(objectAt(object, 'metadata'), 'resourceVersion') ?? version;
+          if (type === 'DELETED') this.#followed.deleted(object);
+          else if (type !== 'BOOKMARK') this.#followed.changed(object);
+        },
+        this.#stop.signal,
+      );
+    }
+  }
+}
+
+/** A second, two, four, up to half a minute, each shortened by up to half so that replicas do not come all at once. */
+export function backoff(failures: number, random: number): number {
+  return Math.min(30_000, 1000 * 2 ** Math.min(failures - 1, 5)) * (1 - random / 2);
+}

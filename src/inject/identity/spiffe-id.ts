@@ -1,0 +1,74 @@
+import { entryOf, type JsonObject } from '../../json.js';
+import type { SpiffeIdTemplate } from '../../values/profiles.js';
+import type { Piece, Template } from '../../values/template.js';
+
+/** What a template is filled from. */
+export interface IdSubject {
+  readonly Namespace: string;
+  readonly ServiceAccount: string;
+  readonly TrustDomain: string;
+  readonly Workload: string;
+  readonly labels: JsonObject;
+}
+
+/** A SPIFFE ID that keeps the rules, or what is wrong with it. */
+export type SpiffeId = { readonly id: string; readonly referenced: string } | { readonly flaw: string };
+
+/**
+ * Fills a template for one Pod and checks the result against the SPIFFE rules. `referenced` is the same with references to
+ * variables of the container for namespace and ServiceAccount, so that Pods share it and a manifest without a namespace is
+ * right wherever it is applied.
+ */
+export function spiffeIdOf(template: SpiffeIdTemplate, subject: IdSubject): SpiffeId {
+  const missing = [...template.trustDomain, ...template.path].find((piece) => isMissing(piece, subject));
+  if (missing !== undefined)
+    return {
+      flaw: `${template.written}: the Pod has no ${'label' in missing ? `label ${missing.label}` : 'workload'}`,
+    };
+  const domain = fill(template.trustDomain, subject);
+  const path = fill(template.path, subject);
+  const id = `spiffe://${domain}${path}`;
+  const flaw = domainFlaw(domain) ?? pathFlaw(path) ?? (id.length > 2048 ? 'longer than 2048 bytes' : undefined);
+  if (flaw !== undefined) return { flaw: `${template.written} gives ${shorten(id)}: ${flaw}` };
+  const references = { ...subject, Namespace: '$(_pod_ns)', ServiceAccount: '$(_pod_sa)' };
+  return { id, referenced: `spiffe://${fill(template.trustDomain, subject)}${fill(template.path, references)}` };
+}
+
+function isMissing(piece: Piece, subject: IdSubject): boolean {
+  if ('label' in piece) return entryOf(subject.labels, piece.label) === undefined;
+  return 'field' in piece && piece.field === 'Workload' && subject.Workload === '';
+}
+
+function fill(template: Template, subject: IdSubject): string {
+  return template
+    .map((piece) => {
+      if ('text' in piece) return piece.text;
+      return 'label' in piece ? (entryOf(subject.labels, piece.label) ?? '') : subject[piece.field];
+    })
+    .join('');
+}
+
+/** The rules of https://github.com/spiffe/spiffe/blob/main/standards/SPIFFE-ID.md §2.1. */
+function domainFlaw(domain: string): string | undefined {
+  if (domain === '') return 'the trust domain is empty';
+  if (domain.length > 255) return 'the trust domain is longer than 255 bytes';
+  return /^[a-z0-9._-]+$/.test(domain)
+    ? undefined
+    : 'a trust domain has lower-case letters, digits, ".", "-" and "_" only';
+}
+
+/** The rules of §2.2. */
+function pathFlaw(path: string): string | undefined {
+  if (path === '') return undefined;
+  if (!path.startsWith('/')) return 'a path begins with /';
+  const segments = path.slice(1).split('/');
+  if (segments.includes('')) return 'a segment of the path is empty';
+  if (segments.includes('.') || segments.includes('..')) return 'a segment of the path is "." or ".."';
+  return segments.every((segment) => /^[A-Za-z0-9._-]+$/.test(segment))
+    ? undefined
+    : 'a path has letters, digits, ".", "-" and "_" only';
+}
+
+function shorten(text: string): string {
+  return text.length > 120 ? `${text.slice(0, 117)}…` : text;
+}
