@@ -72,6 +72,14 @@ const tables: { readonly [name: string]: () => string } = {
           'environment variables to append to the proxy',
         ],
         [code('resource.opentelemetry.io/NAME'), 'text', '', 'attribute NAME of every span, where tracing is on'],
+        [code('signet.dev/inject'), 'identity', '', 'identity alone, without a proxy; as label, too'],
+        [code('signet.dev/identity'), 'a source or the name of a profile', '', 'where the identity comes from'],
+        [
+          code('signet.dev/workload-api-containers'),
+          'names of containers',
+          '',
+          'containers of the Pod that get the Workload API or, with identity alone, the identity',
+        ],
       ],
     ),
   reasons: () =>

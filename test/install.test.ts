@@ -26,10 +26,24 @@ const options = {
 const key = 'linkerd.io/inject';
 const words = [undefined, '', 'enabled', 'ingress', 'disabled', 'nonsense'];
 
-function metadata(label: string | undefined, annotation: string | undefined): JsonObject {
+const identityKey = 'signet.dev/inject';
+/** Where a Pod can say something of identity alone. */
+const identities: readonly { readonly labels?: JsonObject; readonly annotations?: JsonObject }[] = [
+  {},
+  { labels: { [identityKey]: 'identity' } },
+  { annotations: { [identityKey]: 'identity' } },
+  { annotations: { [identityKey]: 'nonsense' } },
+  { labels: { [identityKey]: 'nonsense' }, annotations: { [identityKey]: 'identity' } },
+];
+
+function metadata(
+  label: string | undefined,
+  annotation: string | undefined,
+  own: (typeof identities)[number],
+): JsonObject {
   return {
-    ...(label === undefined ? {} : { labels: { [key]: label } }),
-    ...(annotation === undefined ? {} : { annotations: { [key]: annotation } }),
+    labels: { ...(label === undefined ? {} : { [key]: label }), ...own.labels },
+    annotations: { ...(annotation === undefined ? {} : { [key]: annotation }), ...own.annotations },
   };
 }
 
@@ -58,6 +72,7 @@ t.test('every combination of opt-in reaches the handler by the right entries, an
   const mesh = meshOf(result.loaded, 'signet', () => '');
   const spec = { containers: [{ name: 'app', image: 'a' }] };
   const meshed = {
+    volumes: [{ name: 'linkerd-identity-token', emptyDir: {} }],
     containers: [
       { name: 'app', image: 'a' },
       { name: 'linkerd-proxy', image: 'cr.l5d.io/linkerd/proxy:1' },
@@ -68,11 +83,11 @@ t.test('every combination of opt-in reaches the handler by the right entries, an
     for (const nsAnnotation of words)
       for (const podLabel of words)
         for (const podAnnotation of words)
-          for (const hasProxy of [false, true]) {
+          for (const [hasProxy, own] of identities.flatMap((one) => [[false, one] as const, [true, one] as const])) {
             combinations++;
             const pod: JsonObject = {
               kind: 'Pod',
-              metadata: metadata(podLabel, podAnnotation),
+              metadata: metadata(podLabel, podAnnotation, own),
               spec: hasProxy ? meshed : spec,
             };
             const namespace = {
@@ -100,6 +115,7 @@ t.test('every combination of opt-in reaches the handler by the right entries, an
               nsAnnotation,
               podLabel,
               podAnnotation,
+              own,
               hasProxy,
               called: called.map(({ name }) => name),
               asked,
@@ -114,14 +130,15 @@ t.test('every combination of opt-in reaches the handler by the right entries, an
               t.fail(`could be blocked without asking: ${where}`);
             if (asked === 'workload' && failing.length === 0) t.fail(`asks by itself and could slip through: ${where}`);
           }
-  t.equal(combinations, 6 ** 4 * 2);
+  t.equal(combinations, 6 ** 4 * 2 * 5);
 });
 
 /** Says yes where the API server looks, and something else that cannot be understood where it does not. */
 function isHalfAsked(namespaceLabels: JsonObject, pod: JsonObject): boolean {
   const asks = (value: Json | undefined) => value === 'enabled' || value === 'ingress';
-  const of = (map: string) => at(objectAt(objectAt(pod, 'metadata'), map), key);
-  return asks(at(namespaceLabels, key)) || asks(of('labels')) || asks(of('annotations'));
+  const of = (map: string, name: string) => at(objectAt(objectAt(pod, 'metadata'), map), name);
+  const isAlone = [of('labels', identityKey), of('annotations', identityKey)].includes('identity');
+  return asks(at(namespaceLabels, key)) || asks(of('labels', key)) || asks(of('annotations', key)) || isAlone;
 }
 
 function reaches(

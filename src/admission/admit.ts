@@ -63,7 +63,8 @@ function withOptIn(namespace: Namespace): Namespace {
 
 /** A Pod that comes a second time: containers show it, and what they show bears our signature. */
 function isOurs({ subject, reason }: Verdict): boolean {
-  if (reason !== 'sidecar_already_exists' || subject.is !== 'workload') return false;
+  const isThere = reason === 'sidecar_already_exists' || reason === 'identity_already_there';
+  if (!isThere || subject.is !== 'workload') return false;
   return entryOf(subject.workload.annotations, createdBy)?.startsWith('signet') === true;
 }
 

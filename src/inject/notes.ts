@@ -28,7 +28,8 @@ export function notesOnSkipped(
   if (untouched.includes(decision.reason)) return [];
   const notes = opaquePorts(mesh, request, { is: 'workload', workload });
   const wanted = mesh.values.signet.noteSkipped && request.origin.notesSkips && askedBy(optIn) !== undefined;
-  if (wanted && decision.reason !== 'sidecar_already_exists') notes.push([names.skippedKey, decision.reason]);
+  const isThere = decision.reason === 'sidecar_already_exists' || decision.reason === 'identity_already_there';
+  if (wanted && !isThere) notes.push([names.skippedKey, decision.reason]);
   return annotate(mesh, request, workload.path, notes);
 }
 

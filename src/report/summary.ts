@@ -21,13 +21,18 @@ export class Tally {
   }
 }
 
+const wrongWords: readonly string[] = [
+  'invalid_inject_annotation_at_ns',
+  'invalid_inject_annotation_at_workload',
+  'invalid_signet_inject_at_workload',
+];
+
 /** True of a workload that somebody wants injected and that is not, and has no proxy yet either. */
 export function missed({ subject, outcome, reason, askedBy }: Verdict, origin: Origin): boolean {
   if (subject.is !== 'workload' || outcome === 'inject') return false;
   // For the webhook a sidecar that is there is well; where everything is injected anew it is somebody else's.
-  if (reason === 'sidecar_already_exists' && origin.needsOptIn) return false;
-  const saysItWrong =
-    reason === 'invalid_inject_annotation_at_workload' || reason === 'invalid_inject_annotation_at_ns';
+  if ((reason === 'sidecar_already_exists' || reason === 'identity_already_there') && origin.needsOptIn) return false;
+  const saysItWrong = wrongWords.includes(reason);
   return (
     askedBy !== undefined || saysItWrong || (!origin.needsOptIn && reason !== 'injection_disable_annotation_present')
   );
