@@ -7,14 +7,18 @@ import { seeFeatures } from '../src/cluster/features.js';
 import { backoff } from '../src/cluster/follow.js';
 import { NamespaceCache } from '../src/cluster/namespaces.js';
 import { registerBundle, registeredBundle } from '../src/cluster/registration.js';
+import { readFlags } from '../src/commands/flags.js';
+import { auditRegularly } from '../src/commands/serve-audit.js';
 import { TrustRoots } from '../src/commands/serve-trust-roots.js';
 import type { Namespace } from '../src/inject/decide/opt-in.js';
+import { meshOf } from '../src/inject/mesh.js';
 import { permissions, targetOf } from '../src/install/permissions.js';
 import { webhookConfiguration } from '../src/install/registration.js';
 import type { JsonObject } from '../src/json.js';
 import { makeAuthority } from '../src/server/certificates/make.js';
 import { bundleOf, SelfSignedCertificates, type Store, type Stored } from '../src/server/certificates/self-signed.js';
 import { type EventDraft, EventRecorder } from '../src/server/events.js';
+import { Metrics } from '../src/server/metrics.js';
 import type { Values } from '../src/values/keys.js';
 import { load } from '../src/values/load.js';
 import { FakeApi, until } from './fake-api.js';
@@ -244,6 +248,48 @@ t.test('the API server is asked for its gates; not being allowed to look is an a
   t.same(await seeFeatures(api), { podCertificate: 'off', clusterTrustBundle: 'off' }, 'a server too old for them');
   server.faults.push((response) => response.writeHead(403).end('{"message": "no"}'));
   t.same(await seeFeatures(api), { podCertificate: 'unknown', clusterTrustBundle: 'unknown' });
+});
+
+t.test('the cluster is audited beside the webhook, page by page, and the counts are metrics', async (t) => {
+  const { server, api } = await fake(t);
+  server.put('/api/v1/namespaces/shop', namespace('shop', { 'linkerd.io/inject': 'enabled' }));
+  const pod = (name: string, phase: string): JsonObject => ({
+    metadata: { name, namespace: 'shop' },
+    spec: { containers: [{ name: 'app', image: 'i' }] },
+    status: { phase },
+  });
+  for (let index = 0; index < 501; index++)
+    server.put(`/api/v1/namespaces/shop/pods/p${index}`, pod(`p${index}`, 'Running'));
+  server.put('/api/v1/namespaces/shop/pods/over', pod('over', 'Succeeded'));
+  const metrics = new Metrics();
+  const loaded = load([]);
+  if ('mistakes' in loaded) throw new Error('the defaults are not valid');
+  const mesh = meshOf(loaded.loaded, 'signet test', () => '');
+  const given = readFlags(['--audit-interval', '1h'], ['audit-interval']);
+  const stop = auditRegularly(
+    given,
+    api,
+    () => mesh,
+    metrics,
+    (message) => t.fail(message),
+  );
+  t.teardown(stop);
+  const count = async () =>
+    (await metrics.auditFindings.get()).values.find(({ labels }) => labels.finding === 'missing')?.value;
+  await until(async () => (await count()) === 501);
+  t.equal((await metrics.auditedPods.get()).values[0]?.value, 501, 'what is over does not count');
+  const wrong = readFlags(['--audit-interval', 'often'], ['audit-interval']);
+  t.throws(
+    () =>
+      auditRegularly(
+        wrong,
+        api,
+        () => mesh,
+        metrics,
+        () => {},
+      ),
+    /--audit-interval takes a duration/,
+  );
 });
 
 t.test('the bundle is set on every entry by JSON Patch, and repaired when it drifts', async (t) => {
@@ -501,11 +547,11 @@ t.test('everything that was asked of the API server is granted, and nothing else
   const used = new Set(
     every.map(({ method, path }) => {
       const [, resource = '', name] =
-        /(?:\/v1|\/namespaces\/[^/]+)\/(namespaces|secrets|events|configmaps|mutatingwebhookconfigurations)(?:\/([^/]+))?$/.exec(
+        /(?:\/v1|\/namespaces\/[^/]+)\/(namespaces|secrets|events|configmaps|pods|mutatingwebhookconfigurations)(?:\/([^/]+))?$/.exec(
           path,
         ) ?? [];
       const verb =
-        method === 'GET' && /namespaces|configmaps/.test(resource) && name === undefined
+        method === 'GET' && /namespaces|configmaps|pods/.test(resource) && name === undefined
           ? 'list'
           : (verbs[method] ?? method);
       return `${verb} ${resource || path}`;

@@ -121,13 +121,13 @@ export class FakeApi {
     const object = this.objects.get(url.pathname);
     if (object !== undefined) return say(response, 200, object);
     if (url.pathname === '/metrics') return response.writeHead(200).end(this.metrics);
-    if (!/(namespaces|configmaps)$/.test(url.pathname)) return fail(response, 404, `${url.pathname} not found`);
+    if (!/(namespaces|configmaps|pods)$/.test(url.pathname)) return fail(response, 404, `${url.pathname} not found`);
     const all = [...this.objects].filter(([path]) => isUnder(path, url.pathname)).map(([, one]) => one);
     const limit = Number(url.searchParams.get('limit') ?? 500);
     const from = Number(url.searchParams.get('continue') ?? 0);
     const rest = from + limit < all.length ? { continue: String(from + limit) } : {};
     return say(response, 200, {
-      kind: 'NamespaceList',
+      kind: url.pathname.endsWith('/pods') ? 'PodList' : 'NamespaceList',
       metadata: { resourceVersion: String(this.#version), ...rest },
       items: all.slice(from, from + limit),
     });
@@ -161,9 +161,10 @@ export class FakeApi {
   }
 }
 
-/** Whether an object belongs to a list: its own folder or, of ConfigMaps of all namespaces, its kind. */
+/** Whether an object belongs to a list: its own folder or, of all namespaces, its kind. */
 function isUnder(path: string, list: string): boolean {
-  if (list.endsWith('/configmaps')) return /\/configmaps\/[^/]+$/.test(path);
+  const kind = /^\/api\/v1\/(configmaps|pods)$/.exec(list)?.[1];
+  if (kind !== undefined) return new RegExp(`/${kind}/[^/]+$`).test(path);
   return path.startsWith(`${list}/`) && path.split('/').length === list.split('/').length + 1;
 }
 
@@ -176,9 +177,9 @@ function fail(response: ServerResponse, code: number, message: string): ServerRe
 }
 
 /** Waits until something holds, without a clock: the event loop turns until it does. */
-export async function until(holds: () => boolean): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   const start = performance.now();
-  while (!holds()) {
+  while (!(await holds())) {
     if (performance.now() - start > 20_000) throw new Error('waited 20 s in vain');
     await new Promise((turn) => setImmediate(turn));
   }

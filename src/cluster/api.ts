@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import https from 'node:https';
 import type { Json, JsonObject } from '../json.js';
-import { isObject, objectAt, textAt } from '../json.js';
+import { isObject, listAt, objectAt, textAt } from '../json.js';
 
 /** An answer of the API server that is not a success. */
 export class ApiError extends Error {
@@ -24,6 +24,8 @@ export interface Call {
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: Json;
   readonly contentType?: string;
+  /** Ask in the name of somebody else, which a cluster administrator may. */
+  readonly as?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -34,6 +36,7 @@ export interface WatchEvent {
 }
 
 const timeoutMs = 10_000;
+const pageSize = '500';
 
 /** The API server, as JSON in and JSON out: what it says is never decoded into a model, which would lose what is new. */
 export class Api {
@@ -47,8 +50,30 @@ export class Api {
     return this.#call('GET', path, call);
   }
 
-  create(path: string, body: JsonObject): Promise<JsonObject> {
-    return this.#call('POST', path, { body });
+  create(path: string, body: JsonObject, call: Omit<Call, 'body'> = {}): Promise<JsonObject> {
+    return this.#call('POST', path, { ...call, body });
+  }
+
+  /** Every item of a list, page by page: a large cluster does not fit into one answer, nor need it fit into memory. */
+  async *items(path: string, query: Readonly<Record<string, string>> = {}): AsyncGenerator<JsonObject> {
+    let token = '';
+    do {
+      const page = await this.get(path, {
+        query: { ...query, limit: pageSize, ...(token === '' ? {} : { continue: token }) },
+      });
+      const apiVersion = textAt(page, 'apiVersion') ?? 'v1';
+      const kind = (textAt(page, 'kind') ?? '').replace(/List$/, '');
+      // Items of a list do not say what they are.
+      for (const item of listAt(page, 'items')) if (isObject(item)) yield { apiVersion, kind, ...item };
+      token = textAt(objectAt(page, 'metadata'), 'continue') ?? '';
+    } while (token !== '');
+  }
+
+  /** What the clock of the API server says. */
+  async time(): Promise<number> {
+    const response = await this.#send('GET', '/version', { signal: AbortSignal.timeout(timeoutMs) });
+    response.resume();
+    return Date.parse(response.headers.date ?? '');
   }
 
   replace(path: string, body: JsonObject): Promise<JsonObject> {
@@ -95,13 +120,13 @@ export class Api {
   async #send(
     method: string,
     path: string,
-    { query = {}, body, contentType = 'application/json', signal }: Call,
+    { query = {}, body, contentType = 'application/json', signal, as }: Call,
   ): Promise<IncomingMessage> {
     const url = new URL(path, this.#access.server);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     const options: RequestOptions = {
       method,
-      headers: { accept: 'application/json' },
+      headers: { accept: 'application/json', ...(as === undefined ? {} : { 'impersonate-user': as }) },
       ...(signal === undefined ? {} : { signal }),
     };
     await this.#access.apply(options);

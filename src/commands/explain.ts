@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { bareNamespace } from '../inject/decide/opt-in.js';
 import { offsetOf } from '../manifest/locate.js';
 import { placeAt } from '../manifest/parse.js';
@@ -8,6 +9,7 @@ import { eachDocument } from './documents.js';
 import { Failure } from './failure.js';
 import type { Given } from './flags.js';
 import { openInputs } from './input.js';
+import { readClusterName } from './object-name.js';
 import { Output } from './output.js';
 import { settingFrom } from './setting.js';
 import type { Terminal } from './terminal.js';
@@ -18,6 +20,8 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
   const format = given.last('output') ?? 'text';
   if (format !== 'text' && format !== 'json')
     throw new Failure(`--output takes json here; found ${JSON.stringify(format)}`);
+  if (given.files.some((file) => readClusterName(file) !== undefined && !existsSync(file)))
+    return (await import('./explain-cluster.js')).run(given, terminal);
   const inputs = await openInputs(given.files);
   const setting = await settingFrom(given, inputs, terminal);
   const paint = painter(terminal.isColoured);

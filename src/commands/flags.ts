@@ -62,6 +62,11 @@ export const flags = {
     value: 'SECONDS',
     help: 'how long to serve on after SIGTERM, until no new request comes (default: 5)',
   },
+  'signet-namespace': { value: 'NAME', help: 'namespace that signet is installed in (default: signet)' },
+  'audit-interval': {
+    value: 'DURATION',
+    help: 'look at the Pods of the cluster so often, and export what `signet audit` finds as a metric (default: never)',
+  },
   'log-level': { value: 'LEVEL', help: 'debug, info, warn or error (default: info)' },
   help: { short: 'h', help: 'show this help' },
 } as const satisfies { readonly [name: string]: Flag };

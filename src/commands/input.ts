@@ -102,8 +102,8 @@ export function* documentsOf(input: Input): Generator<Chunk> {
   }
 }
 
-/** Decodes UTF-8 strictly: a wrong byte that were let through would come out as another one. */
-function* textOf(input: Input): Generator<string> {
+/** An input as text, piece by piece. Decodes UTF-8 strictly: a wrong byte that were let through would come out as another one. */
+export function* textOf(input: Input): Generator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let before = 0;
   let lines = 1;

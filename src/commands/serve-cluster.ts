@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { accessFrom } from '../cluster/access.js';
-import { Api } from '../cluster/api.js';
+import type { Api } from '../cluster/api.js';
 import { readSecret, writeSecret } from '../cluster/certificate-secret.js';
 import { writeEvent } from '../cluster/events.js';
 import { seeFeatures } from '../cluster/features.js';
@@ -14,9 +13,11 @@ import { type Lifetimes, SelfSignedCertificates, type Store, type Stored } from 
 import type { CertificateSource } from '../server/certificates/source.js';
 import { EventRecorder } from '../server/events.js';
 import { handshake } from '../server/handshake.js';
+import { apiFrom } from './cluster.js';
 import { causeOf, Failure } from './failure.js';
 import type { Given } from './flags.js';
 import type { Surroundings } from './serve.js';
+import { auditRegularly } from './serve-audit.js';
 import { TrustRoots } from './serve-trust-roots.js';
 
 const wait = (ms: number, signal: AbortSignal) => delay(ms, undefined, { signal });
@@ -27,7 +28,7 @@ export async function clusterSurroundings(
   log: Logger,
   files: CertificateSource | undefined,
 ): Promise<Surroundings> {
-  const api = new Api(accessTo(given));
+  const api = apiFrom(given);
   const namespace = given.last('namespace') ?? process.env.POD_NAMESPACE ?? 'signet';
   const service = `${objects.service}.${namespace}.svc`;
   const onTrouble = (message: string) => log.warn(message);
@@ -60,6 +61,7 @@ export async function clusterSurroundings(
       aboutValues(api, namespace, message).catch((error: unknown) => onTrouble(`events: ${causeOf(error)}`));
     },
     becomeReady: (port) => becomeReady(api, cache, port, given.all('host')[0] ?? service, log),
+    audit: (mesh, metrics) => auditRegularly(given, api, mesh, metrics, onTrouble),
     stop: () => {
       cache.stop();
       roots.stop();
@@ -78,16 +80,6 @@ async function aboutValues(api: Api, namespace: string, message: string): Promis
     ...(pod === undefined ? {} : { uid: pod }),
   };
   await writeEvent(api, { namespace, reason: 'ValuesInvalid', message, about, type: 'Warning' }, new Date());
-}
-
-function accessTo(given: Given): ReturnType<typeof accessFrom> {
-  try {
-    return accessFrom(given.last('kubeconfig'));
-  } catch (error) {
-    throw new Failure(
-      `cannot find the cluster: ${causeOf(error)}; --kubeconfig names a file, --standalone does without`,
-    );
-  }
 }
 
 function selfSigned(

@@ -26,6 +26,7 @@ export async function standaloneSurroundings(
     lacksTrustRoots: () => false,
     features: async () => ({}),
     use: () => {},
+    audit: () => () => {},
     stop: () => {},
   };
 }

@@ -39,6 +39,8 @@ export interface Surroundings {
   readonly features: (values: Values) => Promise<Features>;
   /** Told the values at the start, and whenever they change. */
   readonly use: (values: Values) => void;
+  /** Starts what looks at the cluster beside the webhook; the returned function ends it. */
+  readonly audit: (mesh: () => Mesh, metrics: Metrics) => () => void;
   readonly stop: () => void;
 }
 
@@ -95,6 +97,7 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
   });
   around.use(mesh.values);
   await look();
+  const stopAudit = around.audit(() => mesh, metrics);
   const admin = createAdmin(metrics, { notReady: () => notReady });
   const port = await listen(
     given.last('addr') ?? ':8443',
@@ -129,7 +132,7 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
     wait: (ms) => delay(ms, undefined, { ref: ms !== deadlineMs }),
   });
   if (!finished) log.warn('gave up waiting for what was in flight');
-  for (const stop of [stopCertificates, stopValues, around.stop]) stop();
+  for (const stop of [stopCertificates, stopValues, stopAudit, around.stop]) stop();
   admin.closeAllConnections();
   admin.close();
   return 0;

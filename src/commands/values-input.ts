@@ -18,8 +18,8 @@ export function meshFrom(given: Given, terminal?: Terminal): Mesh {
   return meshOf(valuesFrom(given, terminal), `signet ${version}`, sha256);
 }
 
-/** Loaded when there is something to hash: node:crypto takes a twentieth of the time of a whole run. */
-function sha256(text: string): string {
+/** The hash of a text. Loaded when there is something to hash: node:crypto takes a twentieth of the time of a whole run. */
+export function sha256(text: string): string {
   return process.getBuiltinModule('node:crypto').createHash('sha256').update(text).digest('hex');
 }
 
@@ -53,7 +53,12 @@ function bundlesOf({ identityTrustAnchorsPEM, signet }: Values): readonly (reado
 }
 
 function fileLayer(file: string): Layer {
-  const manifest = valuesIn(parseManifest(readText(file), file));
+  return textLayer(readText(file), file);
+}
+
+/** Reads a values file from its text; `file` is how messages call it. */
+export function textLayer(text: string, file: string): Layer {
+  const manifest = valuesIn(parseManifest(text, file));
   const { json } = manifest;
   if (json !== null && !isObject(json))
     throw errorAt(manifest, [], 'expected a map of values, such as `proxy: {logLevel: debug}`');

@@ -41,9 +41,9 @@ export const verbs: { readonly [name: string]: Verb } = {
     run: diff,
   },
   explain: {
-    usage: 'signet explain [flags] FILE…',
+    usage: 'signet explain [flags] FILE…|KIND/NAME…',
     summary: 'say what would happen to each workload, and why',
-    flags: [...judging, 'output', 'require'],
+    flags: [...judging, 'output', 'require', 'kubeconfig', 'signet-namespace'],
     run: explain,
   },
   serve: {
@@ -67,6 +67,7 @@ export const verbs: { readonly [name: string]: Verb } = {
       'namespaces',
       'ca-file',
       'drain-seconds',
+      'audit-interval',
       'log-level',
     ],
     run: async (given, terminal) => (await import('./serve.js')).run(given, terminal),
@@ -82,6 +83,18 @@ export const verbs: { readonly [name: string]: Verb } = {
     summary: 'print what to delete, in order',
     flags: ['namespace'],
     run: async (given, terminal) => (await import('./install.js')).runUninstall(given, terminal),
+  },
+  doctor: {
+    usage: 'signet doctor [flags]',
+    summary: 'check an installation',
+    flags: ['kubeconfig', 'signet-namespace', 'output'],
+    run: async (given, terminal) => (await import('./doctor.js')).run(given, terminal),
+  },
+  audit: {
+    usage: 'signet audit [flags] [FILE…]',
+    summary: 'list running Pods that lack the identity they ought to carry, or carry a stale one',
+    flags: [...valueFlags, 'kubeconfig', 'signet-namespace', 'namespace', 'output'],
+    run: async (given, terminal) => (await import('./audit.js')).run(given, terminal),
   },
   values: {
     usage: 'signet values [flags]',

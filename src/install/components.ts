@@ -111,6 +111,12 @@ export const components: { readonly [name: string]: Component } = {
     objects: (options) => roles('trust-roots', options),
     patches: () => [],
   },
+  audit: {
+    help: 'signet looks at the Pods of the cluster every ten minutes, and exports what `signet audit` finds',
+    isDefault: false,
+    objects: (options) => roles('audit', options),
+    patches: () => [onDeployment(...toArgs('--audit-interval', '10m'))],
+  },
   monitoring: {
     help: 'alerts (PrometheusRule) and a Grafana dashboard',
     isDefault: false,

@@ -14,7 +14,7 @@ interface Granted {
   readonly names?: (options: InstallOptions) => readonly string[];
   /** In signet's own namespace alone, or in all of them. */
   readonly scope: 'own' | 'cluster';
-  readonly component: 'base' | 'self-signed' | 'trust-roots';
+  readonly component: 'base' | 'self-signed' | 'trust-roots' | 'audit';
   readonly why: string;
 }
 
@@ -95,6 +95,14 @@ export const permissions: readonly Permission[] = [
     scope: 'cluster',
     component: 'trust-roots',
     why: 'their copies in namespaces that opted in',
+  },
+  {
+    group: '',
+    resource: 'pods',
+    verbs: ['list'],
+    scope: 'cluster',
+    component: 'audit',
+    why: 'which of them lack an identity, or have a stale one',
   },
 ];
 

@@ -40,16 +40,19 @@ export interface Wiring {
 
 /** How a path behaves. */
 interface Route {
+  /** The entry of the registration that leads here, or the path itself. */
+  readonly entry: string;
   readonly namespaceAsked: boolean;
   readonly failurePolicy: 'Fail' | 'Ignore';
 }
 
-const routes: ReadonlyMap<string, Route> = new Map([
+const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ...entries.map(
-    ({ name, path, failurePolicy }) => [path, { namespaceAsked: name === 'namespace', failurePolicy }] as const,
+    ({ name, path, failurePolicy }) =>
+      [path, { entry: name, namespaceAsked: name === 'namespace', failurePolicy }] as const,
   ),
   // For a drop-in behind another registration, and for a try by hand.
-  ...['/inject', '/'].map((path) => [path, { namespaceAsked: false, failurePolicy: 'Ignore' }] as const),
+  ...['/inject', '/'].map((path) => [path, { entry: path, namespaceAsked: false, failurePolicy: 'Ignore' }] as const),
 ]);
 
 /** The name in the certificate of whoever is at the other end. */
@@ -132,14 +135,14 @@ function answer(
   const glance = replicas.glance(body);
   const known = glance && replicas.find(glance, wiring.mesh, wiring.isKnown, wiring.namespace);
   if (known !== undefined && wiring.lacksTrustRoots?.(known.review.namespace) !== true)
-    return send(wiring, reply, known.review, known.admission, start);
+    return send(door, reply, known.review, known.admission, start);
 
   const review = readReview(parse());
   if ('wrong' in review) {
     wiring.metrics.trouble('bad_request');
     return problem(reply, 400, `this is no AdmissionReview: ${review.wrong}`);
   }
-  if (!concerns(review)) return send(wiring, reply, review, pass(), start);
+  if (!concerns(review)) return send(door, reply, review, pass(), start);
   const decided = (namespace: Namespace) => decide(door, reply, review, namespace, glance, start);
   const failed = (error: unknown) => trouble(wiring, route, reply, review, error, 'namespace_unreadable');
   let namespace: Namespace | Promise<Namespace>;
@@ -152,13 +155,14 @@ function answer(
 }
 
 function decide(
-  { wiring, route, replicas }: Door,
+  door: Door,
   reply: FastifyReply,
   review: Review,
   namespace: Namespace,
   glance: Glance | undefined,
   start: number,
 ): FastifyReply {
+  const { wiring, route, replicas } = door;
   let admission: Admission;
   try {
     const mesh = wiring.mesh();
@@ -169,16 +173,23 @@ function decide(
   } catch (error) {
     return trouble(wiring, route, reply, review, error, 'internal');
   }
-  return send(wiring, reply, review, admission, start);
+  return send(door, reply, review, admission, start);
 }
 
-function send(wiring: Wiring, reply: FastifyReply, review: Review, admission: Admission, start: number): FastifyReply {
+function send(
+  { wiring, route: { entry } }: Door,
+  reply: FastifyReply,
+  review: Review,
+  admission: Admission,
+  start: number,
+): FastifyReply {
   const seconds = (wiring.now() - start) / 1000;
   const { uid, namespace, dryRun } = review;
   wiring.metrics.count({ admission, namespace: wiring.isKnown(namespace) ? namespace : '', seconds });
   wiring.log(
     {
       uid,
+      entry,
       namespace,
       name: nameOfObject(review.object),
       owner: ownerOfVerdict(admission.verdict),

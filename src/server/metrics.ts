@@ -7,6 +7,8 @@ import { rules } from '../inject/decide/rules.js';
 const ownerKinds = ['', 'daemonset', 'deployment', 'job', 'replicaset', 'replicationcontroller', 'statefulset'];
 const skipReasons = [...rules.map(({ code }) => code), 'already_injected'];
 
+const refusals = rules.filter((rule) => 'outcome' in rule).map(({ code }) => code);
+
 /** Every combination of outcome and reason that can be; they start at zero, so that a first increase shows as one. */
 const likely: readonly (readonly [outcome: Admission['outcome'], reason: string])[] = [
   ['injected', 'injected'],
@@ -17,7 +19,7 @@ const likely: readonly (readonly [outcome: Admission['outcome'], reason: string]
   ...['injection_enable_annotation_absent', 'injection_disable_annotation_present', 'host_network_enabled'].map(
     (reason) => ['noted', reason] as const,
   ),
-  ...['name_clash', 'override_denied', 'invalid_annotation'].map((reason) => ['refused', reason] as const),
+  ...[...refusals, 'override_denied', 'invalid_annotation'].map((reason) => ['refused', reason] as const),
 ];
 
 /** What an admission is counted by. */
@@ -68,6 +70,22 @@ export class Metrics {
   readonly certificateNotAfter = new Gauge({
     name: 'signet_certificate_not_after_seconds',
     help: 'When the serving certificate expires, in seconds since 1970.',
+    registers: [this.registry],
+  });
+  readonly auditFindings = new Gauge({
+    name: 'signet_audit_findings',
+    help: 'Running Pods that `signet audit` has something to say about, by what it is; with --audit-interval.',
+    labelNames: ['finding'] as const,
+    registers: [this.registry],
+  });
+  readonly auditedPods = new Gauge({
+    name: 'signet_audit_pods',
+    help: 'Running Pods that the last audit looked at; with --audit-interval.',
+    registers: [this.registry],
+  });
+  readonly auditTime = new Gauge({
+    name: 'signet_audit_time_seconds',
+    help: 'When the last audit ended, in seconds since 1970; with --audit-interval.',
     registers: [this.registry],
   });
   readonly eventLoopLag = new Gauge({

@@ -136,9 +136,12 @@ export class TrustRootsKeeper<C extends Copy> {
       this.#tell(`${source} holds ${flaw}: it is not handed out`);
       return undefined;
     }
-    const all = [own, ...Object.values(bundles).map(String)].join('\n');
+    const further = Object.values(bundles).map(String);
+    const all = [own, ...further].join('\n');
     const gone = this.#wiring.expired(all);
     this.#tell(gone.length === 0 ? '' : `trust roots that have expired: ${gone.join(', ')}`);
+    // A copy is a copy, comments included; only what is put together is written anew.
+    if (further.length === 0) return own;
     return `${[...new Set(pemBlocks(all).map(({ text }) => text))].join('\n')}\n`;
   }
 

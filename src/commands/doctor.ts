@@ -1,0 +1,61 @@
+import { type CheckResult, checksText } from '../report/checks.js';
+import { painter } from '../report/colour.js';
+import { apiFrom, homeOf } from './cluster.js';
+import { certificateChecks } from './doctor/certificates.js';
+import { apiChecks, capabilityChecks, workloadChecks } from './doctor/cluster.js';
+import { type Check, Context, type Said } from './doctor/context.js';
+import { dryRunChecks } from './doctor/dry-run.js';
+import { registrationChecks } from './doctor/registration.js';
+import { trustChecks } from './doctor/trust.js';
+import { Failure } from './failure.js';
+import type { Given } from './flags.js';
+import type { Terminal } from './terminal.js';
+
+/** Every check in the order of the report: from the ground up, so that the first that fails is the one to look at. */
+export const checks: readonly Check[] = [
+  ...apiChecks,
+  ...workloadChecks,
+  ...registrationChecks,
+  ...certificateChecks,
+  ...trustChecks,
+  ...capabilityChecks,
+  ...dryRunChecks,
+];
+
+/** Checks an installation. */
+export async function run(given: Given, terminal: Terminal): Promise<number> {
+  const format = given.last('output') ?? 'text';
+  if (format !== 'text' && format !== 'json')
+    throw new Failure(`--output takes json here; found ${JSON.stringify(format)}`);
+  const context = new Context(apiFrom(given), homeOf(given));
+  const results: CheckResult[] = [];
+  for (const check of checks) {
+    results.push(await resultOf(check, context));
+    // Without an API server nothing else can be told.
+    if (results[0]?.status === 'failed') break;
+  }
+  terminal.out(
+    format === 'json'
+      ? `${JSON.stringify(results, undefined, 2)}\n`
+      : checksText(results, painter(terminal.isColoured)),
+  );
+  return results.some(({ status }) => status === 'failed') ? 1 : 0;
+}
+
+async function resultOf({ group, check, section, run: look }: Check, context: Context): Promise<CheckResult> {
+  const said = await look(context).catch(
+    (error: unknown): Said => ({
+      status: 'failed',
+      detail: error instanceof Error ? error.message : String(error),
+      hint: 'it could not be looked at; the message is of the API server, or of the way there',
+    }),
+  );
+  return {
+    group,
+    check,
+    status: said.status,
+    detail: said.detail,
+    hint: said.hint ?? '',
+    section: said.hint ? section : '',
+  };
+}

@@ -1,0 +1,106 @@
+import type { Api } from '../../cluster/api.js';
+import { namespaceOf } from '../../cluster/namespaces.js';
+import type { Namespace } from '../../inject/decide/opt-in.js';
+import { asks } from '../../inject/decide/opt-in.js';
+import { injectKey } from '../../inject/names.js';
+import { fromValues } from '../../install/from-values.js';
+import { type InstallOptions, objects } from '../../install/options.js';
+import { entryOf, type JsonObject, listAt, objectAt, textAt } from '../../json.js';
+import type { Loaded } from '../../values/load.js';
+import { load } from '../../values/load.js';
+import { installedValues } from '../cluster.js';
+
+/** What a check says: nothing wrong, something to know, something to mend. */
+export interface Said {
+  readonly status: 'ok' | 'warning' | 'failed';
+  readonly detail: string;
+  readonly hint?: string;
+}
+
+/** One check: its group, its name, where the README says more, and what it does. */
+export interface Check {
+  readonly group: string;
+  readonly check: string;
+  readonly section: string;
+  readonly run: (context: Context) => Promise<Said>;
+}
+
+/** All is well, and what was seen. */
+export function well(detail = ''): Said {
+  return { status: 'ok', detail };
+}
+
+/** Something to know. */
+export function beware(detail: string, hint: string): Said {
+  return { status: 'warning', detail, hint };
+}
+
+/** Something to mend. */
+export function broken(detail: string, hint: string): Said {
+  return { status: 'failed', detail, hint };
+}
+
+/** The cluster as the checks see it; what several of them need is read once. */
+export class Context {
+  readonly api: Api;
+  readonly home: string;
+  readonly #read = new Map<string, Promise<unknown>>();
+
+  constructor(api: Api, home: string) {
+    this.api = api;
+    this.home = home;
+  }
+
+  /** The registration as it is in the cluster. */
+  configuration(): Promise<JsonObject> {
+    return this.#once('configuration', () => this.api.get(`${configurations}/${objects.webhook}`));
+  }
+
+  /** The values of the webhook; the defaults where they cannot be read, so that other checks can go on. */
+  async values(): Promise<Loaded> {
+    return this.#once('values', () =>
+      installedValues(this.api, this.home).catch(() => {
+        const defaults = load([]);
+        if ('mistakes' in defaults) throw new Error('the defaults are not valid');
+        return defaults.loaded;
+      }),
+    );
+  }
+
+  /** Every namespace that has opted in. */
+  optedIn(): Promise<readonly Namespace[]> {
+    return this.#once('namespaces', async () => {
+      const found: Namespace[] = [];
+      for await (const object of this.api.items('/api/v1/namespaces')) {
+        const namespace = namespaceOf(object);
+        if (namespace === undefined) continue;
+        if (asks((entryOf(namespace.labels, injectKey) || entryOf(namespace.annotations, injectKey)) ?? ''))
+          found.push(namespace);
+      }
+      return found;
+    });
+  }
+
+  /** How this version would install what is installed. */
+  async options(): Promise<InstallOptions> {
+    const { values } = await this.values();
+    const client = objectAt(listAt(await this.configuration(), 'webhooks')[0], 'clientConfig');
+    const url = textAt(client, 'url') ?? '';
+    return {
+      namespace: this.home,
+      image: '',
+      replicas: 2,
+      values: '',
+      url: url === '' ? '' : new URL(url).origin,
+      ...fromValues(values),
+    };
+  }
+
+  async #once<T>(key: string, read: () => Promise<T>): Promise<T> {
+    const known = this.#read.get(key) ?? read();
+    this.#read.set(key, known);
+    return known as Promise<T>;
+  }
+}
+
+export const configurations = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations';

@@ -1,0 +1,123 @@
+import type { Api } from '../cluster/api.js';
+import { ApiError } from '../cluster/api.js';
+import { namespaceOf } from '../cluster/namespaces.js';
+import { auditPod, findings } from '../inject/audit.js';
+import { bareNamespace, type Namespace } from '../inject/decide/opt-in.js';
+import { inject, type Verdict } from '../inject/inject.js';
+import type { Mesh } from '../inject/mesh.js';
+import { origins } from '../inject/origin.js';
+import { uninject, uninjected } from '../inject/uninject.js';
+import { type Calling, callings } from '../install/called.js';
+import { fromValues } from '../install/from-values.js';
+import { objects } from '../install/options.js';
+import { type JsonObject, objectAt, textAt } from '../json.js';
+import { painter } from '../report/colour.js';
+import { type Explanation, explanationOf, explanationText } from '../report/explain.js';
+import { missed } from '../report/summary.js';
+import { apiFrom, meshOfCluster } from './cluster.js';
+import { Failure } from './failure.js';
+import type { Given } from './flags.js';
+import { type ClusterName, readClusterName } from './object-name.js';
+import type { Terminal } from './terminal.js';
+
+/** What only a cluster can tell beside the explanation. */
+interface Seen {
+  /** What a Pod that runs has, compared with what it would get now; nothing for a template. */
+  readonly state: string | null;
+  readonly calledBy: readonly string[];
+  readonly notCalledBy: readonly { readonly entry: string; readonly why: string }[];
+  readonly note: string;
+}
+
+/** Explains objects of a cluster: what would happen to them now, what did, and whether the API server asks us at all. */
+export async function run(given: Given, terminal: Terminal): Promise<number> {
+  const api = apiFrom(given);
+  const mesh = await meshOfCluster(given, api, terminal);
+  const isJson = given.last('output') === 'json';
+  const paint = painter(terminal.isColoured);
+  const told: (Explanation & { readonly apiServer: Seen })[] = [];
+  let missing = 0;
+  for (const word of given.files) {
+    const name = readClusterName(word);
+    if (name === undefined)
+      throw new Failure(`${JSON.stringify(word)} is no KIND/NAME; files and objects of a cluster are explained apart`);
+    const where = given.last('namespace') ?? 'default';
+    const object = await read(api, name, where);
+    const namespace = await readNamespace(api, where);
+    const bare = withoutInjection(object);
+    const verdict = inject(mesh, { object: bare, namespace, origin: origins.webhook });
+    const apiServer = await seen(api, mesh, object, verdict, namespace);
+    const one = explanationOf(mesh, verdict, { file: 'cluster', line: 0, namespace });
+    if (missed(verdict, origins.webhook)) missing++;
+    if (isJson) told.push({ ...one, apiServer });
+    else terminal.out(explanationText(one, paint) + seenText(apiServer));
+  }
+  if (isJson) terminal.out(`${JSON.stringify(told, undefined, 2)}\n`);
+  return given.has('require') && missing > 0 ? 1 : 0;
+}
+
+async function read(api: Api, { kind, apiVersion, path, name }: ClusterName, namespace: string): Promise<JsonObject> {
+  try {
+    return { apiVersion, kind, ...(await api.get(path(namespace))) };
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404)
+      throw new Failure(`there is no ${kind.toLowerCase()}/${name} in namespace ${namespace}; -n names another`);
+    throw new Failure(`cannot read ${kind.toLowerCase()}/${name}: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+async function readNamespace(api: Api, name: string): Promise<Namespace> {
+  return namespaceOf(await api.get(`/api/v1/namespaces/${name}`)) ?? bareNamespace(name);
+}
+
+function withoutInjection(object: JsonObject): JsonObject {
+  const found = uninject(object, [], { thorough: true });
+  return found.removals.length === 0 ? object : uninjected(object, found);
+}
+
+async function seen(
+  api: Api,
+  mesh: Mesh,
+  object: JsonObject,
+  { subject }: Verdict,
+  namespace: Namespace,
+): Promise<Seen> {
+  const isPod = object.kind === 'Pod';
+  const finding = isPod ? auditPod(mesh, object, namespace) : undefined;
+  const fine = isPod ? 'as it would be if it were created now' : null;
+  const state = finding === undefined ? fine : `${findings[finding.finding]} (${finding.detail})`;
+  const path = `/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/${objects.webhook}`;
+  const configuration = await api.get(path).catch(() => undefined);
+  if (configuration === undefined || subject.is !== 'workload') {
+    const note = configuration === undefined ? `there is no webhook configuration ${objects.webhook}` : '';
+    return { state, calledBy: [], notCalledBy: [], note };
+  }
+  const { metadata, spec } = subject.workload;
+  const all = callings(configuration, namespace.labels, { metadata, spec }, fromValues(mesh.values));
+  return {
+    state,
+    calledBy: all.filter(({ whyNot }) => whyNot === undefined).map(({ entry }) => entry),
+    notCalledBy: all.flatMap(({ entry, whyNot }: Calling) => (whyNot === undefined ? [] : [{ entry, why: whyNot }])),
+    note: isPod ? olderThan(object, configuration) : '',
+  };
+}
+
+function olderThan(pod: JsonObject, configuration: JsonObject): string {
+  const [born, registered] = [pod, configuration].map(
+    (one) => textAt(objectAt(one, 'metadata'), 'creationTimestamp') ?? '',
+  );
+  return born !== undefined && registered !== undefined && born < registered
+    ? `the Pod was created at ${born}, before the webhook was registered at ${registered}`
+    : '';
+}
+
+function seenText({ state, calledBy, notCalledBy, note }: Seen): string {
+  const lines = state === null ? [] : [`  it runs   ${state}`];
+  if (calledBy.length > 0) lines.push(`  asked     the API server asks signet by ${calledBy.join(', ')}`);
+  else if (notCalledBy.length > 0) {
+    lines.push('  asked     the API server never asks signet about it');
+    lines.push(...notCalledBy.map(({ entry, why }) => `            ${entry}: ${why}`));
+  }
+  if (note !== '') lines.push(`  note      ${note}`);
+  return `${lines.join('\n')}\n`;
+}
