@@ -76,6 +76,13 @@ export class Cluster {
     return out;
   }
 
+  /** The same, over what somebody has changed by hand. */
+  async reinstall(...flags: readonly string[]): Promise<void> {
+    const { out } = await this.signet(['install', '--url', `https://127.0.0.1:${this.port}`, ...flags]);
+    const applied = await this.kubectl('apply --server-side --force-conflicts -f -', out);
+    if (applied.code !== 0) throw new Error(applied.err);
+  }
+
   /** Starts `signet serve` with its own ServiceAccount's token, and no other right than it has. */
   async serve(port = this.port, ...flags: readonly string[]): Promise<Replica> {
     if (this.token === '') {

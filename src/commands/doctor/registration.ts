@@ -5,7 +5,8 @@ import { at, type Json, type JsonObject, listAt, objectAt, textAt } from '../../
 import { beware, broken, type Check, type Context, configurations, type Said, well } from './context.js';
 
 const group = 'registration';
-const reinstall = 'run `signet install | kubectl apply --server-side -f -` with this version';
+const reinstall =
+  'run `signet install | kubectl apply --server-side -f -` with this version; --force-conflicts takes back what was changed by hand';
 
 /** Is the API server told to ask us, and nobody else, about these Pods? */
 export const registrationChecks: readonly Check[] = [
