@@ -19,6 +19,7 @@ import { makeAuthority } from '../src/server/certificates/make.js';
 import { bundleOf, SelfSignedCertificates, type Store, type Stored } from '../src/server/certificates/self-signed.js';
 import { type EventDraft, EventRecorder } from '../src/server/events.js';
 import { Metrics } from '../src/server/metrics.js';
+import { type Copy, TrustRootsKeeper } from '../src/server/trust-roots.js';
 import type { Values } from '../src/values/keys.js';
 import { load } from '../src/values/load.js';
 import { FakeApi, until } from './fake-api.js';
@@ -223,6 +224,66 @@ t.test('a private key among the trust roots is handed to nobody', async (t) => {
   await until(() => troubles.some((one) => /expired: .*CN=old/.test(one)));
   t.pass('an expired root is named');
 });
+
+/** Copies in memory, and time that passes when a test says so. */
+function keeperOver(values: Values, store: Map<string, Copy>, broken: readonly string[] = []) {
+  let writes = 0;
+  const waiting: (() => void)[] = [];
+  const write = async (name: string, labels: JsonObject, data: JsonObject) => {
+    if (broken.includes(name)) throw new Error('exceeded quota');
+    writes++;
+    store.set(name, { data, labels, version: '1' });
+    return true;
+  };
+  const opted = ['a', 'b', 'c'].map((name) => ({ name, labels: {}, annotations: { 'linkerd.io/inject': 'enabled' } }));
+  const troubles: string[] = [];
+  const keeper = new TrustRootsKeeper({
+    copies: {
+      isSynced: true,
+      get: (name) => store.get(name),
+      create: write,
+      update: (name, { labels }, data) => write(name, labels, data),
+    },
+    values: () => values,
+    namespaces: () => opted,
+    namespace: (name) => opted.find((one) => one.name === name),
+    onTrouble: (message) => troubles.push(message),
+    expired: () => [],
+    backoff: () => 1,
+    later: (_ms, what) => waiting.push(what),
+  });
+  return { keeper, waiting, troubles, count: () => writes };
+}
+
+t.test(
+  'replicas with different values do not fight over a copy, and one broken namespace holds up no other',
+  async (t) => {
+    const store = new Map<string, Copy>();
+    store.set('linkerd', { data: { 'ca-bundle.crt': await pem('root') }, labels: {}, version: '1' });
+    const settled = async () => {
+      for (let turns = 0; turns < 50; turns++) await new Promise((turn) => setImmediate(turn));
+    };
+    const old = keeperOver(valuesWith({}), store);
+    const next = keeperOver(valuesWith({ signet: { trustRoots: { bundles: { other: await pem('other') } } } }), store);
+    for (let round = 0; round < 20; round++) {
+      old.keeper.lookAtAll();
+      await settled();
+      next.keeper.lookAtAll();
+      await settled();
+    }
+    t.ok(old.count() + next.count() < 70, `${old.count() + next.count()} writes in 120 looks at three copies`);
+    t.ok(old.waiting.length > 0, 'whoever is undone waits');
+    const fresh = new Map([...store].filter(([name]) => name === 'linkerd'));
+    const hurt = keeperOver(valuesWith({}), fresh, ['a']);
+    hurt.keeper.lookAtAll();
+    await settled();
+    t.same([...fresh.keys()].sort(), ['b', 'c', 'linkerd']);
+    for (const again of hurt.waiting.splice(0)) again();
+    await settled();
+    t.same(hurt.troubles, ['trust roots of a: exceeded quota'], 'said once');
+    t.equal(hurt.waiting.length, 1, 'and tried again');
+  },
+);
 
 t.test('without distribution a namespace that lacks the ConfigMap is known to lack it', async (t) => {
   const { server, api } = await fake(t);

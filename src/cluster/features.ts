@@ -1,4 +1,4 @@
-import { type Features, features, type Seen } from '../inject/identity/features.js';
+import { type Features, features, type Seen, unknownFeatures } from '../inject/identity/features.js';
 import { type Api, ApiError } from './api.js';
 
 /** Looks up in the API server's own metrics which features it has; being forbidden to look is an answer too. */
@@ -11,8 +11,7 @@ export async function seeFeatures(api: Api): Promise<Features> {
       if (name !== undefined) enabled.set(name, /\s1$/.test(line));
     });
   } catch (error) {
-    if (error instanceof ApiError && (error.status === 403 || error.status === 401))
-      return { podCertificate: 'unknown', clusterTrustBundle: 'unknown' };
+    if (error instanceof ApiError && (error.status === 403 || error.status === 401)) return unknownFeatures;
     throw error;
   }
   // A gate that is not listed: a server too old for it, or, without any gate at all, one that does not tell.

@@ -2,6 +2,8 @@ import { isObject, type JsonObject, listAt, objectAt, textAt } from '../json.js'
 import { type Api, ApiError } from './api.js';
 
 const pageSize = '500';
+/** The server ends a watch after 290 s; one that lives on has lost its other end. */
+const hungMs = 330_000;
 
 /** What is followed, and whom it is told. */
 export interface Followed {
@@ -29,6 +31,8 @@ export class Follower {
   readonly #wiring: FollowWiring;
   readonly #stop = new AbortController();
   #synced = false;
+  /** In a row, without a word from the server between them. */
+  #failures = 0;
   #told = '';
 
   constructor(api: Api, followed: Followed, wiring: FollowWiring) {
@@ -43,17 +47,16 @@ export class Follower {
 
   /** Lists and watches until it is stopped. Whatever goes wrong is tried again, sooner at first, later and later then. */
   async run(): Promise<void> {
-    for (let failures = 0; !this.#stop.signal.aborted; ) {
+    while (!this.#stop.signal.aborted) {
       try {
         await this.#follow(await this.#list());
-        failures = 0;
       } catch (error) {
         if (this.#stop.signal.aborted) return;
         // 410 means that the place to go on from is too old: list again, at once.
         if (error instanceof ApiError && error.status === 410) continue;
-        failures++;
+        this.#failures++;
         this.#tell(`${this.#followed.name}: ${error instanceof Error ? error.message : String(error)}`);
-        await this.#wiring.wait(backoff(failures, this.#wiring.random()), this.#stop.signal).catch(() => {});
+        await this.#wiring.wait(backoff(this.#failures, this.#wiring.random()), this.#stop.signal).catch(() => {});
       }
     }
   }
@@ -100,11 +103,13 @@ export class Follower {
           if (type === 'ERROR')
             throw new ApiError(Number(object.code ?? 500), textAt(object, 'message') ?? 'the watch failed');
           version = textAt(objectAt(object, 'metadata'), 'resourceVersion') ?? version;
+          this.#failures = 0;
           if (type === 'DELETED') this.#followed.deleted(object);
           else if (type !== 'BOOKMARK') this.#followed.changed(object);
         },
-        this.#stop.signal,
+        AbortSignal.any([this.#stop.signal, AbortSignal.timeout(hungMs)]),
       );
+      this.#failures = 0;
     }
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Api } from '../cluster/api.js';
 import { type ConfigMap, ConfigMapCache } from '../cluster/config-maps.js';
 import { backoff, type FollowWiring } from '../cluster/follow.js';
@@ -26,10 +25,13 @@ export class TrustRoots {
   /** Follows what these values name; what they no longer name is let go. */
   use(values: Values): void {
     const before = this.#values?.signet.trustRoots;
+    const home = this.#values?.signet.controlPlaneNamespace;
     const { source, configMap, distribute } = values.signet.trustRoots;
+    const { controlPlaneNamespace } = values.signet;
     this.#values = values;
     const isSame =
       before !== undefined &&
+      home === controlPlaneNamespace &&
       before.source === source &&
       before.configMap.name === configMap.name &&
       before.distribute === distribute;
@@ -39,7 +41,6 @@ export class TrustRoots {
     }
     this.stop();
     if (source !== 'configMap') return;
-    const { controlPlaneNamespace } = values.signet;
     const cache = new ConfigMapCache(this.#api, configMap.name, {
       ...this.#wiring,
       onChange: (namespace) => {
@@ -80,7 +81,8 @@ export class TrustRoots {
       namespace: (name) => this.#namespaces.known(name),
       onTrouble: this.#wiring.onTrouble,
       expired: (pem) => expiredIn(pem, Date.now()),
-      wait: (failures) => delay(backoff(failures, Math.random()), undefined, { ref: false }),
+      backoff: (failures) => backoff(failures, Math.random()),
+      later: (ms, what) => void setTimeout(what, ms).unref(),
     });
   }
 }

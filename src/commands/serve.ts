@@ -5,7 +5,7 @@ import pino, { type Logger } from 'pino';
 import type { Admission } from '../admission/admit.js';
 import type { Review } from '../admission/review.js';
 import type { Namespace } from '../inject/decide/opt-in.js';
-import { type Features, unseenFeatures } from '../inject/identity/features.js';
+import { type Features, unknownFeatures, unseenFeatures } from '../inject/identity/features.js';
 import type { Mesh } from '../inject/mesh.js';
 import { createAdmin } from '../server/admin.js';
 import { createApp } from '../server/app.js';
@@ -62,11 +62,15 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
     ? await standaloneSurroundings(given, files)
     : await clusterSurroundings(given, log, files);
 
-  const look = async () => {
+  const look = async (next: Mesh) => {
     lookedAt = Date.now();
-    const features = await around.features(mesh.values).catch(() => mesh.features);
+    const seen = await around.features(next.values).catch((error: unknown) => {
+      log.warn({ error: causeOf(error) }, 'cannot see what the API server has');
+      return unknownFeatures;
+    });
     // A mesh of the same features stays the same object, by which decisions are remembered.
-    if (JSON.stringify(features) !== JSON.stringify(mesh.features)) mesh = { ...mesh, features };
+    const isSame = JSON.stringify(seen) === JSON.stringify(next.features);
+    mesh = isSame ? next : { ...next, features: seen };
     for (const warning of unseenFeatures(mesh, mesh.values)) log.warn(warning);
   };
   const app = createApp(
@@ -74,8 +78,9 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
       ...around,
       decided: (review, admission) => {
         around.decided(review, admission);
-        // Somebody may have switched the feature on since.
-        if (admission.reason === 'api_server_lacks_feature' && Date.now() - lookedAt > lookAgainMs) void look();
+        // Somebody may have switched the feature on since, or let us look.
+        const isOpen = admission.reason === 'api_server_lacks_feature' || unseenFeatures(mesh, mesh.values).length > 0;
+        if (isOpen && Date.now() - lookedAt > lookAgainMs) void look(mesh);
       },
       mesh: () => mesh,
       metrics,
@@ -91,12 +96,12 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
   );
   const stopCertificates = serveCertificates(around.certificates, app.server, metrics, log, client);
   const stopValues = watchValues(given, metrics, log, around.valuesInvalid, (next) => {
-    mesh = { ...next, features: mesh.features };
-    around.use(mesh.values);
-    void look();
+    around.use(next.values);
+    // What the new values need is looked up before the first Pod is judged by them.
+    void look(next);
   });
   around.use(mesh.values);
-  await look();
+  await look(mesh);
   const stopAudit = around.audit(() => mesh, metrics);
   const admin = createAdmin(metrics, { notReady: () => notReady });
   const port = await listen(

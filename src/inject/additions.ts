@@ -79,10 +79,6 @@ export class Collector {
     this.#note(path, String(at(value, 'name')));
   }
 
-  get isEmpty(): boolean {
-    return this.#additions.length === 0;
-  }
-
   get additions(): readonly Addition[] {
     return this.#additions;
   }

@@ -50,7 +50,7 @@ function injectWorkload(mesh: Mesh, request: Request, workload: Workload): Verdi
   const optIn = optInOf(namespace, workload.labels, workload.annotations);
   const plan = planner(mesh, workload, namespace, optIn, origin);
   const decision = decide({ workload, namespace, optIn, values: mesh.values, origin, mesh, plan });
-  if (decision.outcome === 'refuse') return verdict(subject, optIn, decision);
+  if (decision.outcome === 'refuse') return verdict(subject, optIn, decision, plan());
   if (decision.outcome === 'skip') {
     return verdict(subject, optIn, decision, undefined, notesOnSkipped(mesh, request, workload, decision, optIn));
   }

@@ -1,13 +1,15 @@
+import { at } from '../json.js';
 import type { Values } from '../values/keys.js';
 import type { Namespace } from './decide/opt-in.js';
 import { hasSocket } from './identity/identity.js';
 import { readerOf } from './identity/layouts.js';
+import { usesWorkload } from './identity/spiffe-id.js';
 import { trustAnchors } from './identity/trust-roots.js';
 import type { Mesh } from './mesh.js';
 import * as names from './names.js';
 import type { Origin } from './origin.js';
 import type { Settings } from './settings/settle.js';
-import type { Workload } from './workload.js';
+import { type Workload, workloadName } from './workload.js';
 
 /** Annotations and labels of an injected Pod. */
 export interface Metadata {
@@ -55,14 +57,17 @@ export function metadataFor(
 
 /** What a ClusterSPIFFEID selects Pods by, and makes their IDs of; a SPIRE server sees labels only. */
 function identityLabels({ values, choice }: Settings, workload: Workload): readonly (readonly [string, string])[] {
-  const labels: [string, string][] = [];
-  if (hasSocket(values)) labels.push([names.spireLabel, 'enabled']);
-  if (choice.profile !== undefined || choice.source !== 'token')
-    labels.push([names.identityKey, choice.profile?.name ?? choice.source]);
-  const name = workload.owner?.name ?? workload.name;
-  const isUsed = choice.profile?.spiffeID.path.some((piece) => 'field' in piece && piece.field === 'Workload');
-  if (isUsed === true && name.length <= longestLabel) labels.push([names.workloadLabel, name]);
-  return labels;
+  const identity = choice.profile?.name ?? choice.source;
+  const isUsed = choice.profile !== undefined && usesWorkload(choice.profile.spiffeID);
+  const rows = [
+    [names.spireLabel, 'enabled', hasSocket(values)],
+    [names.identityKey, identity, identity !== 'token'],
+    [names.workloadLabel, workloadName(workload), isUsed],
+  ] as const;
+  // What an author wrote there must not claim an identity that was not given: it is set right, whatever it says.
+  return rows.flatMap(([key, value, isSet]) =>
+    isSet ? [[key, value]] : at(workload.labels, key) === undefined ? [] : [[key, 'none']],
+  );
 }
 
 function readsTextAsFile({ signet }: Values, isLinkerd: boolean): boolean {

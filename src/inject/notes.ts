@@ -2,6 +2,7 @@ import { entryOf, type JsonObject, objectAt } from '../json.js';
 import { type Addition, addMetadata, annotationOf, Collector, keptAsJson } from './additions.js';
 import type { Decision } from './decide/decide.js';
 import { askedBy, type OptIn } from './decide/opt-in.js';
+import { isAudited } from './decide/rules.js';
 import type { Request } from './inject.js';
 import type { Mesh } from './mesh.js';
 import * as names from './names.js';
@@ -25,7 +26,7 @@ export function notesOnSkipped(
   decision: Decision,
   optIn: OptIn,
 ): readonly Addition[] {
-  if (untouched.includes(decision.reason)) return [];
+  if (untouched.includes(decision.reason) || isAudited(request)) return [];
   const notes = opaquePorts(mesh, request, { is: 'workload', workload });
   const wanted = mesh.values.signet.noteSkipped && request.origin.notesSkips && askedBy(optIn) !== undefined;
   const isThere = decision.reason === 'sidecar_already_exists' || decision.reason === 'identity_already_there';

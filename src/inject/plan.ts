@@ -9,7 +9,7 @@ import type { Mesh } from './mesh.js';
 import { injectKey } from './names.js';
 import type { Origin } from './origin.js';
 import { type Settings, settle } from './settings/settle.js';
-import { serviceAccountOf, type Workload } from './workload.js';
+import { serviceAccountOf, type Workload, workloadName } from './workload.js';
 
 /** What would be done to a Pod if no rule spoke against it. */
 export interface Plan {
@@ -53,7 +53,7 @@ function make(mesh: Mesh, workload: Workload, namespace: Namespace, optIn: OptIn
         Namespace: namespace.name || 'default',
         ServiceAccount: serviceAccountOf(workload),
         TrustDomain: trustDomain(values),
-        Workload: workload.owner?.name ?? workload.name,
+        Workload: workloadName(workload),
         labels: workload.labels,
       })
     : undefined;

@@ -43,6 +43,7 @@ const harmless = [
   'SYS_CHROOT',
 ];
 const profiles = ['RuntimeDefault', 'Localhost'];
+const seLinuxTypes = ['', 'container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t'];
 const added = (context: JsonObject) => listAt(objectAt(context, 'capabilities'), 'add').map(String);
 const seccomp = (context: JsonObject) => textAt(objectAt(context, 'seccompProfile'), 'type');
 
@@ -55,6 +56,31 @@ const checks: readonly Check[] = [
     isBroken: (context) => added(context).some((one) => !harmless.includes(one)),
   },
   { level: 'baseline', breaks: 'seccomp profile Unconfined', isBroken: (context) => seccomp(context) === 'Unconfined' },
+  {
+    level: 'baseline',
+    breaks: 'AppArmor profile Unconfined',
+    isBroken: (context) => textAt(objectAt(context, 'appArmorProfile'), 'type') === 'Unconfined',
+  },
+  {
+    level: 'baseline',
+    breaks: 'a procMount of its own',
+    isBroken: (context) => !['Default', ''].includes(textAt(context, 'procMount') ?? ''),
+  },
+  {
+    level: 'baseline',
+    breaks: 'SELinux options of its own',
+    isBroken: (context) => {
+      const options = objectAt(context, 'seLinuxOptions');
+      return (
+        !seLinuxTypes.includes(textAt(options, 'type') ?? '') || Boolean(at(options, 'user') || at(options, 'role'))
+      );
+    },
+  },
+  {
+    level: 'baseline',
+    breaks: 'a process of the node on Windows',
+    isBroken: (context) => at(objectAt(context, 'windowsOptions'), 'hostProcess') === true,
+  },
   {
     level: 'restricted',
     breaks: 'allowPrivilegeEscalation is not false',
@@ -111,10 +137,21 @@ export function violations(parts: Parts, level: Level): readonly Violation[] {
     const help = helps[name] ?? 'signet.sidecar.securityContext';
     const broken = checks.filter((check) => applies(check) && check.isBroken(context)).map(({ breaks }) => breaks);
     if (listAt(container, 'ports').some((port) => isSet(at(port, 'hostPort')))) broken.push('takes a port of the node');
+    if (namesHost(container)) broken.push('names a host in a probe or hook');
     return broken.map((breaks) => ({ part: `container ${name}`, breaks, help }));
   });
   const volumes = parts.xtables === undefined ? parts.volumes : [parts.xtables, ...parts.volumes];
   return [...inContainers, ...volumes.flatMap((volume) => volumeViolations(volume, level))];
+}
+
+/** Since 1.34 the baseline forbids probes and hooks that ask another host. */
+function namesHost(container: JsonObject): boolean {
+  const lifecycle = objectAt(container, 'lifecycle');
+  const handlers = [
+    ...['livenessProbe', 'readinessProbe', 'startupProbe'].map((key) => objectAt(container, key)),
+    ...['postStart', 'preStop'].map((key) => objectAt(lifecycle, key)),
+  ];
+  return handlers.some((one) => ['httpGet', 'tcpSocket'].some((kind) => Boolean(at(objectAt(one, kind), 'host'))));
 }
 
 function volumeViolations(volume: JsonObject, level: Level): readonly Violation[] {

@@ -212,7 +212,7 @@ export function uninjected(object: JsonObject, { removals, restored }: Uninjecti
   const put = new Map(restored.map(({ path, text }) => [path.join('\0'), text]));
   const walk = (value: Json, path: string): Json => {
     const old = put.get(path);
-    if (old !== undefined) return restoredValue(old, value, path, walk);
+    if (old !== undefined) return restoredValue(old, value, path);
     return walkChildren(value, path);
   };
   const walkChildren = (value: Json, path: string): Json => {
@@ -224,7 +224,7 @@ export function uninjected(object: JsonObject, { removals, restored }: Uninjecti
       Object.entries(value).flatMap(([key, item]) => (gone.has(child(key)) ? [] : [[key, walk(item, child(key))]])),
     );
   };
-  const restoredValue = (text: string, value: Json, path: string, _walk: unknown): Json => {
+  const restoredValue = (text: string, value: Json, path: string): Json => {
     try {
       return JSON.parse(text.trim());
     } catch {

@@ -117,6 +117,15 @@ export function serviceAccountOf({ spec }: Workload): string {
   return textAt(spec, 'serviceAccountName') || textAt(spec, 'serviceAccount') || 'default';
 }
 
+/** A CronJob names its Jobs after itself and the minute they are for. */
+const scheduled = /-\d{8,11}$/;
+
+/** The name that stays the same from Pod to Pod, and from run to run. */
+export function workloadName({ owner, name, path }: Workload): string {
+  if (owner?.kind === 'job') return owner.name.replace(scheduled, '');
+  return owner?.name ?? (path.length === 0 ? name.replace(/-$/, '') : name);
+}
+
 /** A Pod made by a controller has no name yet when it is admitted, only the start of one. */
 function nameOf(metadata: JsonObject): string {
   return textAt(metadata, 'name') ?? textAt(metadata, 'generateName') ?? '';

@@ -68,7 +68,7 @@ export function explanationOf(mesh: Mesh, verdict: Verdict, { file, line, namesp
   const { subject, plan } = verdict;
   const settings = plan?.settings;
   const { kind, name } = subject.is === 'workload' ? subject.workload : subject;
-  const isInjected = subject.is === 'workload' && verdict.outcome === 'inject';
+  const isInjected = subject.is === 'workload' && verdict.outcome !== 'skip';
   const changed = isInjected ? changedSettings(mesh, settings) : [];
   return {
     object: { kind: kind.toLowerCase(), name, namespace: namespace.name, file, line },

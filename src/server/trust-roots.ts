@@ -29,12 +29,16 @@ export interface KeeperWiring<C extends Copy> {
   readonly onTrouble: (message: string) => void;
   /** Certificates of a bundle that have expired, by name. */
   readonly expired: (pem: string) => readonly string[];
-  /** Waits before what failed is tried again, the longer the more often it has. */
-  readonly wait: (failures: number) => Promise<void>;
+  /** How long to wait before what failed is tried again, the longer the more often it has. */
+  readonly backoff: (failures: number) => number;
+  readonly later: (ms: number, what: () => void) => void;
 }
 
 /** By this label a copy is ours; one without it belongs to whoever made it, whatever it is called. */
-export const copyLabel = 'signet.dev/trust-roots';
+export const copyLabel = 'signet.dev/copy';
+
+/** Somebody who undoes what we write may be a replica of ours with values of a moment ago: it is given time to learn. */
+const undoneMs = 10_000;
 
 /**
  * Keeps the ConfigMap of trust roots where Pods need it: in every namespace that opted in, and in one whose first Pod opted
@@ -45,10 +49,12 @@ export class TrustRootsKeeper<C extends Copy> {
   /** Namespaces of which a Pod opted in by itself. */
   readonly #asked = new Set<string>();
   readonly #pending = new Set<string>();
+  /** By namespace: what was last written, and how often in a row writing failed. */
+  readonly #written = new Map<string, string>();
+  readonly #failures = new Map<string, number>();
+  readonly #told = new Map<string, string>();
   #working = false;
   #stopped = false;
-  #told = '';
-  #failures = 0;
 
   constructor(wiring: KeeperWiring<C>) {
     this.#wiring = wiring;
@@ -64,7 +70,10 @@ export class TrustRootsKeeper<C extends Copy> {
   /** Looks after everything: the source or the values have changed. */
   lookAtAll(): void {
     for (const { name } of this.#wiring.namespaces()) this.look(name);
-    for (const name of this.#asked) this.look(name);
+    for (const name of this.#asked) {
+      if (this.#wiring.namespace(name) === undefined) this.#asked.delete(name);
+      else this.look(name);
+    }
   }
 
   /** A namespace or its copy has changed. */
@@ -82,20 +91,27 @@ export class TrustRootsKeeper<C extends Copy> {
     if (this.#working) return;
     this.#working = true;
     try {
-      for (const [namespace] of this.#pending.entries()) {
+      for (const namespace of this.#pending) {
         if (this.#stopped || !this.#wiring.copies.isSynced) return;
         this.#pending.delete(namespace);
-        try {
-          await this.#bringUpToDate(namespace);
-          this.#failures = 0;
-        } catch (error) {
-          this.#tell(`trust roots of ${namespace}: ${error instanceof Error ? error.message : String(error)}`);
-          await this.#wiring.wait(++this.#failures);
-          this.#pending.add(namespace);
-        }
+        await this.#try(namespace);
       }
     } finally {
       this.#working = false;
+    }
+  }
+
+  /** One namespace that cannot be written to (a quota, a webhook) waits by itself, and holds up no other. */
+  async #try(namespace: string): Promise<void> {
+    try {
+      await this.#bringUpToDate(namespace);
+      this.#failures.delete(namespace);
+      this.#told.delete(namespace);
+    } catch (error) {
+      const failures = (this.#failures.get(namespace) ?? 0) + 1;
+      this.#failures.set(namespace, failures);
+      this.#tell(namespace, `trust roots of ${namespace}: ${error instanceof Error ? error.message : String(error)}`);
+      this.#wiring.later(this.#wiring.backoff(failures), () => this.look(namespace));
     }
   }
 
@@ -106,10 +122,17 @@ export class TrustRootsKeeper<C extends Copy> {
     if (found === undefined ? !this.#isWanted(name) : entryOf(found.labels, copyLabel) === undefined) return;
     const bundle = this.#bundle();
     if (bundle === undefined) return;
-    const { key } = values().signet.trustRoots.configMap;
-    const data = { [key]: bundle };
-    if (found === undefined) await copies.create(name, { [copyLabel]: 'copy' }, data);
-    else if (JSON.stringify(found.data) !== JSON.stringify(data)) await copies.update(name, found, data);
+    const data = { [values().signet.trustRoots.configMap.key]: bundle };
+    const text = JSON.stringify(data);
+    if (found !== undefined && JSON.stringify(found.data) === text) return;
+    if (found !== undefined && this.#written.get(name) === text) {
+      this.#written.delete(name);
+      this.#wiring.later(undoneMs, () => this.look(name));
+      return;
+    }
+    this.#written.set(name, text);
+    if (found === undefined) await copies.create(name, { [copyLabel]: 'trust-roots' }, data);
+    else await copies.update(name, found, data);
   }
 
   #isWanted(name: string): boolean {
@@ -128,25 +151,26 @@ export class TrustRootsKeeper<C extends Copy> {
     const source = `ConfigMap ${configMap.name} of namespace ${signet.controlPlaneNamespace}`;
     const own = entryOf(this.#wiring.copies.get(signet.controlPlaneNamespace)?.data, configMap.key);
     if (own === undefined) {
-      this.#tell(`there is no ${configMap.key} in ${source}: no trust roots are handed out`);
+      this.#tell('', `there is no ${configMap.key} in ${source}: no trust roots are handed out`);
       return undefined;
     }
     const flaw = bundleFlaw(own);
     if (flaw !== undefined) {
-      this.#tell(`${source} holds ${flaw}: it is not handed out`);
+      this.#tell('', `${source} holds ${flaw}: it is not handed out`);
       return undefined;
     }
     const further = Object.values(bundles).map(String);
     const all = [own, ...further].join('\n');
     const gone = this.#wiring.expired(all);
-    this.#tell(gone.length === 0 ? '' : `trust roots that have expired: ${gone.join(', ')}`);
+    this.#tell('', gone.length === 0 ? '' : `trust roots that have expired: ${gone.join(', ')}`);
     // A copy is a copy, comments included; only what is put together is written anew.
     if (further.length === 0) return own;
     return `${[...new Set(pemBlocks(all).map(({ text }) => text))].join('\n')}\n`;
   }
 
-  #tell(message: string): void {
-    if (message !== '' && message !== this.#told) this.#wiring.onTrouble(message);
-    this.#told = message;
+  /** The same is said once of the same thing. */
+  #tell(about: string, message: string): void {
+    if (message !== '' && message !== this.#told.get(about)) this.#wiring.onTrouble(message);
+    this.#told.set(about, message);
   }
 }

@@ -1,5 +1,5 @@
 import { sources } from './profiles.js';
-import { amount, fileName, mountPath } from './rules.js';
+import { fileName, mountPath, size } from './rules.js';
 import { choice, flag, free, group, maybe, objects, text, texts, whole } from './schema.js';
 
 /** The keys under `signet`: all that Linkerd's values have no word for. */
@@ -26,7 +26,7 @@ export const ownKeys = group({
   ),
   identity: group({
     keys: group({
-      sizeLimit: text('1Mi', 'size limit of the memory volume that holds the keys; empty: none', amount),
+      sizeLimit: text('1Mi', 'size limit of the memory volume that holds the keys; empty: none', size),
     }),
     podCertificate: group({
       credentialBundlePath: text('credentials.pem', 'file that holds the key and its chain', fileName),
@@ -92,8 +92,8 @@ export const ownKeys = group({
     lifecycle: free({}, 'its lifecycle hooks'),
     livenessProbe: free({}, 'its liveness probe'),
     name: text('signet-sidecar', 'its name', {
-      expected: 'a DNS label of at most 63 characters',
-      holds: (value) => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(value),
+      expected: 'a DNS label of at most 63 characters that is not the name of a container of Linkerd',
+      holds: (value) => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(value) && !value.startsWith('linkerd-'),
     }),
     paths: group({
       credentials: text('', 'where certificate files are mounted; empty: as the layout has it', mountPath),
@@ -146,8 +146,14 @@ export const ownKeys = group({
       signerName: text('', 'every ClusterTrustBundle of this signer that `labelSelector` selects; or `name`'),
     }),
     configMap: group({
-      key: text('ca-bundle.crt', 'key of the ConfigMap that holds the bundle'),
-      name: text('linkerd-identity-trust-roots', 'ConfigMap that holds the trust roots'),
+      key: text('ca-bundle.crt', 'key of the ConfigMap that holds the bundle', {
+        expected: 'a key of letters, digits, -, _ and .',
+        holds: (value) => /^[\w.-]{1,253}$/.test(value) && value !== '.' && value !== '..',
+      }),
+      name: text('linkerd-identity-trust-roots', 'ConfigMap that holds the trust roots', {
+        expected: 'the name of a ConfigMap',
+        holds: (value) => /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(value),
+      }),
     }),
     distribute: flag(
       true,

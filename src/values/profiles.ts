@@ -38,7 +38,7 @@ export interface ProfileFlaw {
   readonly found: string;
 }
 
-const labelValue = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
+const profileName = /^[a-z0-9]([a-z0-9-]{0,48}[a-z0-9])?$/;
 const knownKeys = ['name', 'selector', 'source', 'spiffeID'];
 
 /** Reads the list of profiles; every flaw is told to `report`, and a profile with one is left out. */
@@ -55,8 +55,8 @@ export function readProfiles(
       isSound = false;
       report({ profile: called, expected, found });
     };
-    // The name becomes a label of the Pod, and the value of an annotation that may name a source instead.
-    if (!labelValue.test(name)) flaw('a name that can be the value of a label', shown(one.name));
+    // The name becomes a label of the Pod, part of the name of an object, and the value of an annotation that may name a source.
+    if (!profileName.test(name)) flaw('a name of at most 50 lower-case letters, digits and -', shown(one.name));
     else if (sources.some((source) => source === name)) flaw('a name that is not the name of a source', shown(name));
     else if (seen.has(name)) flaw('a name that no other profile has', shown(name));
     seen.add(name);

@@ -18,6 +18,13 @@ interface Requirement {
   readonly unmet: (values: Values) => string | undefined;
 }
 
+/** Where the Linkerd proxy has something else. */
+const linkerdPaths: readonly string[] = [
+  '/var/run/secrets/tokens',
+  '/var/run/linkerd/identity/end-entity',
+  '/var/run/linkerd/identity/trust-roots',
+];
+
 const missing = (isMissing: boolean): string | undefined => (isMissing ? 'nothing' : undefined);
 
 /** What the type of a single key cannot say. Linkerd finds these out Pod by Pod, and refuses each; here it is at the start. */
@@ -68,10 +75,56 @@ const table: readonly Requirement[] = [
     },
   },
   {
-    path: 'signet.spire.mountPath',
+    path: 'signet.trustRoots.clusterTrustBundle.labelSelector',
+    expected: 'a label selector of matchLabels and matchExpressions',
+    advice: 'an API server drops other keys, and what is left selects every bundle',
+    unmet: ({ signet: { trustRoots } }) =>
+      Object.keys(trustRoots.clusterTrustBundle.labelSelector ?? {}).find(
+        (key) => key !== 'matchLabels' && key !== 'matchExpressions',
+      ),
+  },
+  {
+    path: 'signet.trustRoots.bundles',
+    expected: 'none, because signet.trustRoots.distribute is false',
+    advice: 'signet puts them into the ConfigMap that it distributes; put them into yours, or set distribute to true',
+    unmet: ({ signet: { trustRoots } }) => {
+      const domains = Object.keys(trustRoots.bundles).join(', ');
+      return trustRoots.source === 'configMap' && !trustRoots.distribute && domains !== '' ? domains : undefined;
+    },
+  },
+  {
+    path: 'identityTrustAnchorsPEM',
+    expected: 'certificates and nothing else',
+    advice: 'it is handed to every Pod',
+    unmet: ({ identityTrustAnchorsPEM }) =>
+      /PRIVATE KEY-----/.test(identityTrustAnchorsPEM) ? bundleFlaw(identityTrustAnchorsPEM) : undefined,
+  },
+  ...(['mountPath', 'path'] as const).map(
+    (key): Requirement => ({
+      path: `signet.spire.${key}`,
+      expected: 'the directory of the socket',
+      advice: 'mount the directory, never the socket file: a mounted file stays dead when the agent restarts',
+      unmet: ({ signet: { spire } }) => (/^$|\.sock$/.test(spire[key]) ? JSON.stringify(spire[key]) : undefined),
+    }),
+  ),
+  {
+    path: 'signet.sidecar.paths.socket',
     expected: 'the directory of the socket',
     advice: 'mount the directory, never the socket file: a mounted file stays dead when the agent restarts',
-    unmet: ({ signet: { spire } }) => (/\.sock$/.test(spire.mountPath) ? spire.mountPath : undefined),
+    unmet: ({ signet: { sidecar } }) => (/\.sock$/.test(sidecar.paths.socket) ? sidecar.paths.socket : undefined),
+  },
+  {
+    path: 'signet.spire.mountPath',
+    expected: 'a directory of its own',
+    advice: 'Kubernetes refuses a container that mounts two things in one place',
+    unmet: ({ signet: { spire } }) => (linkerdPaths.includes(spire.mountPath) ? spire.mountPath : undefined),
+  },
+  {
+    path: 'signet.identity.podCertificate.credentialBundlePath',
+    expected: 'another name than that of the trust roots beside it',
+    advice: 'leave it at credentials.pem',
+    unmet: ({ signet: { identity } }) =>
+      identity.podCertificate.credentialBundlePath === 'ca-bundle.crt' ? 'ca-bundle.crt' : undefined,
   },
   {
     path: 'linkerdVersion',

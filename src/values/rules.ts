@@ -7,6 +7,12 @@ export const amount = {
   holds: (value: string) => /^(?:[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+|[numkMGTPE]|[KMGTPE]i)?)?$/.test(value),
 };
 
+/** A quantity of something that must have room for something. */
+export const size = {
+  expected: 'a Kubernetes quantity above zero such as 1Mi',
+  holds: (value: string) => amount.holds(value) && !/^-|^[+]?0*\.?0*(?:[a-zA-Z]|$)/.test(value.replace(/^$/, '1')),
+};
+
 /** One name in a directory: a `/` or `..` would lead out of it. */
 export const fileName = {
   expected: 'a file name without /',

@@ -1,4 +1,4 @@
-import { type Case, type Outcome, type Rule, rules } from './rules.js';
+import { type Case, isAudited, type Outcome, type Rule, rules } from './rules.js';
 
 /** Why a Pod is injected or not: a code of the rule table, or of what comes after it. */
 export type ReasonCode = (typeof rules)[number]['code'] | keyof typeof otherReasons;
@@ -27,7 +27,8 @@ export function decide(one: Case): Decision {
     const detail = rule.finds(one);
     if (detail === undefined) continue;
     const message = detail === '' ? rule.says : `${rule.says}: ${detail}`;
-    const outcome = 'outcome' in rule ? rule.outcome(one) : 'skip';
+    // In audit mode nothing is changed, and nothing is stopped.
+    const outcome = 'outcome' in rule && !isAudited(one) ? rule.outcome(one) : 'skip';
     return { outcome, reason: rule.code, message, advice: rule.advice, passed: rules.slice(0, index) };
   }
   return { outcome: 'inject', reason: 'injected', message: otherReasons.injected, advice: '', passed: rules };

@@ -41,6 +41,11 @@ export interface Rule {
   readonly outcome?: (one: Case) => Outcome;
 }
 
+/** Whether the namespace only wants to know what would happen. */
+export function isAudited({ namespace, origin }: Pick<Case, 'namespace' | 'origin'>): boolean {
+  return origin.honoursExclusions && entryOf(namespace.annotations, names.modeKey) === 'audit';
+}
+
 const found = (condition: boolean, detail = ''): string | undefined => (condition ? detail : undefined);
 
 /**
@@ -163,6 +168,17 @@ export const rules = [
     outcome: () => 'refuse',
   },
   {
+    code: 'identity_incomplete',
+    says: 'the values do not say what this identity needs',
+    advice: 'set it in the values, or choose another source',
+    finds: ({ plan }) => {
+      const { source, podCertificate } = plan().settings.values.signet.identity;
+      const isMissing = source === 'podCertificate' && podCertificate.signerName === '';
+      return found(isMissing, 'signet.identity.podCertificate.signerName is empty');
+    },
+    outcome: () => 'refuse',
+  },
+  {
     code: 'api_server_lacks_feature',
     says: 'the API server does not have what this identity needs',
     advice: 'switch the feature gate on, or choose another source; with the gate off the volume would be stored empty',
@@ -214,8 +230,7 @@ export const rules = [
     code: 'audit_mode',
     says: 'the namespace is in audit mode (signet.dev/mode: audit)',
     advice: 'take the annotation off the namespace',
-    finds: ({ namespace, origin }) =>
-      found(origin.honoursExclusions && entryOf(namespace.annotations, names.modeKey) === 'audit'),
+    finds: (one) => found(isAudited(one)),
   },
 ] as const satisfies readonly Rule[];
 

@@ -1,6 +1,7 @@
-import { at, entryOf, isArray, isObject, type Json, type JsonObject, listAt, textAt } from '../../json.js';
+import { entryOf, type JsonObject, listAt, textAt } from '../../json.js';
 import type { Values } from '../../values/keys.js';
 import type { Parts } from '../build/build.js';
+import { identityVolumes } from '../identity/layouts.js';
 import * as names from '../names.js';
 import type { Plan, Target } from '../plan.js';
 import type { Workload } from '../workload.js';
@@ -76,10 +77,17 @@ export function nameClash(workload: Workload, { settings: { values }, parts, tar
 
 /** Kubernetes refuses a container that mounts two things in one place. */
 function mountClash({ granted }: Parts, targets: readonly Target[]): Spot | undefined {
-  for (const { list, index, container } of targets) {
+  const called = targets.map(({ container }) => textAt(container, 'name'));
+  for (const [place, { list, index, container }] of targets.entries()) {
+    // By its name a container is found again when the identity is taken out.
+    const name = called[place];
+    if (name === undefined || called.indexOf(name) !== place)
+      return { path: ['spec', list, String(index)], name: 'a container without a name of its own' };
     const mounts = listAt(container, 'volumeMounts');
     const at = mounts.findIndex((one) =>
-      granted.mounts.some(({ mountPath }) => mountPath === textAt(one, 'mountPath')),
+      granted.mounts.some(
+        ({ mountPath, name }) => mountPath === textAt(one, 'mountPath') || name === textAt(one, 'name'),
+      ),
     );
     if (at < 0) continue;
     return {
@@ -90,18 +98,16 @@ function mountClash({ granted }: Parts, targets: readonly Target[]): Spot | unde
   return undefined;
 }
 
-/** Whether the Pod has every volume of its identity as we would add it; what the API server fills in does not count. */
-export function carriesIdentity({ volumes }: Workload, { parts }: Plan): boolean {
-  return parts.volumes.every((ours) => volumes.some((one) => holdsAll(one, ours)));
-}
-
-function holdsAll(found: Json | undefined, wanted: Json): boolean {
-  if (isArray(wanted))
-    return (
-      isArray(found) && found.length === wanted.length && wanted.every((one, index) => holdsAll(found[index], one))
-    );
-  if (isObject(wanted)) return Object.entries(wanted).every(([key, value]) => holdsAll(at(found, key), value));
-  return found === wanted;
+/**
+ * Whether the Pod shows an identity of ours, whatever the values were at the time: one of its containers mounts a volume that
+ * only an identity brings, and the Pod says who brought it. A volume alone is somebody else's, and in our way.
+ */
+export function carriesIdentity({ volumes, annotations }: Workload, { settings, targets }: Plan): boolean {
+  if (entryOf(annotations, names.createdBy)?.startsWith('signet') !== true) return false;
+  const ours = identityVolumes(settings.values).filter((name) => volumes.some((one) => textAt(one, 'name') === name));
+  return targets.some(({ container }) =>
+    listAt(container, 'volumeMounts').some((mount) => ours.includes(textAt(mount, 'name') ?? '')),
+  );
 }
 
 /**

@@ -46,6 +46,9 @@ export function needsFeatures(values: Values): boolean {
   );
 }
 
+/** Nothing could be seen. */
+export const unknownFeatures: Features = { podCertificate: 'unknown', clusterTrustBundle: 'unknown' };
+
 /** The first feature that is needed and was seen to be off. */
 export function missingFeature(seen: Features, values: Values): string | undefined {
   return features.find(({ feature, isNeeded }) => seen[feature] === 'off' && isNeeded(values))?.says;

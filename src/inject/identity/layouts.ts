@@ -120,6 +120,10 @@ export function readerOf({ signet }: Values, alone: boolean): Reader {
 
 /** Every volume that an identity can bring into a Pod without a proxy: by these the API server sees that it is there. */
 export function identityVolumes(values: Values): readonly string[] {
-  const { keys, token, socket, credentials } = layoutFor(values, 'application');
-  return [keys, token, socket, credentials].map(({ volume }) => volume);
+  // Of every layout: values can be loaded anew, and the registration cannot follow by itself.
+  const spots = Object.values(layouts).flatMap((layout) => {
+    const { keys, token, socket, credentials } = layout(values);
+    return [keys, token, socket, credentials];
+  });
+  return [...new Set(spots.map(({ volume }) => volume))];
 }

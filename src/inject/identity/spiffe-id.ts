@@ -2,6 +2,11 @@ import { entryOf, type JsonObject } from '../../json.js';
 import type { SpiffeIdTemplate } from '../../values/profiles.js';
 import type { Piece, Template } from '../../values/template.js';
 
+/** Whether an ID is made of the workload's name. */
+export function usesWorkload({ trustDomain, path }: SpiffeIdTemplate): boolean {
+  return [...trustDomain, ...path].some((piece) => 'field' in piece && piece.field === 'Workload');
+}
+
 /** What a template is filled from. */
 export interface IdSubject {
   readonly Namespace: string;
@@ -25,6 +30,9 @@ export function spiffeIdOf(template: SpiffeIdTemplate, subject: IdSubject): Spif
     return {
       flaw: `${template.written}: the Pod has no ${'label' in missing ? `label ${missing.label}` : 'workload'}`,
     };
+  // SPIRE's controller takes it from a label, which has no room for more.
+  if (usesWorkload(template) && subject.Workload.length > 63)
+    return { flaw: `${template.written}: the name of the workload, ${subject.Workload}, is longer than 63 characters` };
   const domain = fill(template.trustDomain, subject);
   const path = fill(template.path, subject);
   const id = `spiffe://${domain}${path}`;
