@@ -281,8 +281,8 @@ if (made !== undefined) {
       const { out } = await world.kubectl(`get cm linkerd-identity-trust-roots -n ${where} -o json --ignore-not-found`);
       return out === '' ? '' : String(pick(JSON.parse(out), '/data/ca-bundle.crt'));
     };
-    await world.apply(namespace('late'), namespace('by-hand', optIn), rootsIn('by-hand', 'mine'));
-    await world.kubectl('annotate ns late linkerd.io/inject=enabled');
+    await world.apply(namespace('late'), namespace('by-hand'), rootsIn('by-hand', 'mine'));
+    await world.kubectl('annotate ns late by-hand linkerd.io/inject=enabled');
     await eventually(async () => (await copied('late')) === source, 'no copy in late', 15_000);
     await world.apply(pod('asks', 'plain', optIn, {}));
     await eventually(async () => (await copied('plain')) === source, 'no copy where a Pod asked by itself', 15_000);
