@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { get } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeAuthority } from '../../src/server/certificates/make.js';
+import { binaries } from './binaries.js';
 import { ended, freePorts, run, startControlPlane } from './start.js';
 
 // `npm run cluster`: a control plane with signet beside it, for a person to play with. Ctrl-C ends all of it.
@@ -80,7 +81,7 @@ try {
 A Kubernetes API server with signet beside it. Namespace demo has opted in, demo-without has not. There are no nodes: Pods
 are made and admitted, and stay Pending.
 
-  export KUBECONFIG=${plane.kubeconfig}
+  export KUBECONFIG=${plane.kubeconfig} PATH="$PATH:${binaries(say)}"
 
   kubectl create deployment web --image=nginx -n demo && kubectl get pods -n demo -o jsonpath='{..containers[*].name} {..initContainers[*].name}{"\\n"}'
   kubectl create deployment web --image=nginx -n demo-without && node dist/signet.js explain deploy/web -n demo-without

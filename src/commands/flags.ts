@@ -18,7 +18,7 @@ export const flags = {
   namespace: {
     short: 'n',
     value: 'NAME',
-    help: 'namespace of objects that name none (default: default; with --all none)',
+    help: 'namespace of objects that name none (default: default; with --all none); for audit, look at this one alone',
   },
   namespaces: {
     value: 'FILE',
@@ -32,7 +32,7 @@ export const flags = {
   output: {
     short: 'o',
     value: 'FORMAT',
-    help: 'yaml or json (default: as the input); for explain json (default: text)',
+    help: 'yaml or json (default: as the input); for explain, doctor and audit json (default: text)',
   },
   require: { help: 'exit with 1 when a workload that asked for injection was not injected' },
   'exit-code': { help: 'exit with 1 when there is a difference' },

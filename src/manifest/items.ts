@@ -99,7 +99,10 @@ export class ItemSplitter {
   }
 
   #forget(): void {
-    const from = this.#isBetween() ? this.#at : this.#sawItems && !this.#inItems ? this.#quote : this.#start;
+    // Behind the items of a List only the key at hand matters: nobody asks for the List itself any more.
+    const isBehind = this.#sawItems && !this.#inItems;
+    const behind = this.#inString && this.#depth === 1 ? this.#quote : this.#at;
+    const from = this.#isBetween() ? this.#at : isBehind ? behind : this.#start;
     if (this.#text.length - from > largest) throw new ItemError('an object is larger than 8 MiB');
     this.#text = this.#text.slice(from);
     this.#at -= from;

@@ -123,7 +123,7 @@ const widest = 110;
 export function explanationText(one: Explanation, paint: Paint): string {
   const { object } = one;
   const [colour, word] = outcomes[one.outcome];
-  const head = `${paint('bold', `${object.kind}/${object.name || '(no name)'}`)} in namespace ${object.namespace || '(none)'} (${object.file}:${object.line})`;
+  const head = `${paint('bold', `${object.kind}/${object.name || '(no name)'}`)} in namespace ${object.namespace || '(none)'} (${object.line === 0 ? object.file : `${object.file}:${object.line}`})`;
   const lines = [
     head,
     `  outcome   ${paint(colour, word)} [${one.reason}]`,
