@@ -2,8 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { line, picture, report } from './report.js';
 import { median, type Row } from './row.js';
-import { webhook } from './webhook.js';
+import { Servers } from './servers.js';
+import { burst, sizes, webhook } from './webhook.js';
 
 // Measures signet beside something bare, in one run, interleaved, and prints the ratio of the medians: on a noisy machine
 // nothing else means anything. `--check` exits with 1 when a floor is missed.
@@ -107,20 +109,55 @@ function memory(folder: string): Row {
   };
 }
 
+async function serveStart(folder: string): Promise<Row> {
+  const servers = new Servers(folder);
+  const [bare, ours]: [number[], number[]] = [[], []];
+  try {
+    for (let round = 0; round < (quick ? 5 : 15); round++) {
+      bare.push(milliseconds(['-e', '0']));
+      const running = await servers.ours(1000);
+      ours.push(running.startMs);
+      running.child.kill('SIGKILL');
+    }
+  } finally {
+    servers.stop();
+  }
+  const ratio = median(ours) / median(bare);
+  return {
+    name: 'serve, from exec to ready / node -e 0',
+    ratio,
+    floor: '≤ 5',
+    holds: ratio <= 5,
+    detail: `${median(ours).toFixed(0)} ms against ${median(bare).toFixed(0)} ms`,
+  };
+}
+
+const parts: { readonly [name: string]: (folder: string) => Promise<readonly Row[]> } = {
+  start: async (folder) => [start(folder), await serveStart(folder)],
+  stream: async (folder) => [throughput(folder), memory(folder)],
+  webhook: (folder) => webhook(folder, quick),
+  sizes: (folder) => sizes(folder, quick),
+  burst,
+};
+
 const folder = mkdtempSync(join(tmpdir(), 'signet-bench-'));
 try {
-  console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'CPU'}\n`);
+  const machine = `Node ${process.version.slice(1)}, ${cpus().length} × ${cpus()[0]?.model ?? 'CPU'}`;
+  console.log(`${machine}\n`);
   const only = process.argv.find((one) => one.startsWith('--only='))?.slice('--only='.length);
-  const wanted = (name: string) => only === undefined || only === name;
-  const rows = [
-    ...(wanted('offline') ? [start(folder), throughput(folder), memory(folder)] : []),
-    ...(wanted('webhook') ? await webhook(folder, quick) : []),
-  ];
-  for (const { name, ratio, floor, goal, holds, detail } of rows) {
-    const wanted = `floor ${floor}${goal === undefined ? '' : `, goal ${goal}`}`;
-    console.log(
-      `${holds ? '√' : '×'} ${name.padEnd(46)} ${ratio.toFixed(2).padStart(5)}   ${wanted.padEnd(24)} ${detail}`,
-    );
+  if (only !== undefined && !(only in parts))
+    throw new Error(`there is no part ${only}; there are ${Object.keys(parts).join(', ')}`);
+  const rows: Row[] = [];
+  for (const [name, measure] of Object.entries(parts)) {
+    if (only !== undefined && only !== name) continue;
+    for (const row of await measure(folder)) {
+      rows.push(row);
+      console.log(line(row));
+    }
+  }
+  if (process.argv.includes('--write')) {
+    writeFileSync('scripts/bench/results.svg', picture(rows, machine));
+    writeFileSync('scripts/bench/README.md', report(rows, machine));
   }
   if (process.argv.includes('--check') && rows.some(({ holds }) => !holds)) process.exitCode = 1;
 } finally {

@@ -1,35 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import autocannon from 'autocannon';
-import { inject } from '../../src/inject/inject.js';
-import { meshOf } from '../../src/inject/mesh.js';
-import { origins } from '../../src/inject/origin.js';
-import { patchOf } from '../../src/inject/patch.js';
-import { makeAuthority, makeLeaf } from '../../src/server/certificates/make.js';
-import { load } from '../../src/values/load.js';
 import { median, type Row } from './row.js';
-
-const tuned = {
-  'config.linkerd.io/proxy-log-level': 'warn,linkerd=debug',
-  'config.linkerd.io/proxy-cpu-request': '100m',
-  'config.linkerd.io/skip-outbound-ports': '4222,6222',
-};
-
-/** Reviews as the API server writes them, of so many workloads: half of them say nothing of their own, half carry three annotations. */
-function bodies(workloads: number): readonly string[] {
-  const { request } = JSON.parse(readFileSync('fixtures/reviews/a-pod-that-asks.json', 'utf8'));
-  return Array.from({ length: workloads }, (_, index) => {
-    const object = structuredClone(request.object);
-    object.metadata.labels.app = `web-${index}`;
-    if (index % 2 === 1) object.metadata.annotations = tuned;
-    return JSON.stringify({
-      kind: 'AdmissionReview',
-      apiVersion: 'admission.k8s.io/v1',
-      request: { ...request, object },
-    });
-  });
-}
+import { bodies, cpuMicros, post, type Running, residentMb, reviewOf, Servers } from './servers.js';
 
 /**
  * A rollout sends the replicas of some workloads, which are alike byte for byte; the other extreme is that no two Pods are
@@ -48,65 +19,114 @@ interface Measured {
 
 /** Measures the webhook in its full configuration beside the bare server; each in a process of its own, in turn. */
 export async function webhook(folder: string, quick: boolean): Promise<readonly Row[]> {
-  const lifetime = { from: Date.now(), ms: 3_600_000 };
-  const authority = await makeAuthority('bench', lifetime);
-  const pair = await makeLeaf(authority, ['localhost'], ['127.0.0.1'], lifetime);
-  const at = (name: string, text: string) => {
-    writeFileSync(join(folder, name), text);
-    return join(folder, name);
-  };
-  const [key, cert] = [at('tls.key', pair.key), at('tls.crt', pair.cert)];
-  const namespaces = at(
-    'namespaces.yaml',
-    Array.from(
-      { length: 1000 },
-      (_, index) =>
-        `kind: Namespace\nmetadata: {name: ${index === 0 ? 'shop' : `n${index}`}, annotations: {linkerd.io/inject: enabled}}\n`,
-    ).join('---\n'),
-  );
-  const operations = at('operations.json', JSON.stringify(bodies(2).map(operationsFor)));
-  const ours = start([
-    resolve('dist/signet.js'),
-    'serve',
-    '--standalone',
-    '--addr',
-    '127.0.0.1:18443',
-    '--admin-addr',
-    '127.0.0.1:19990',
-    '--tls-cert',
-    cert,
-    '--tls-key',
-    key,
-    '--namespaces',
-    namespaces,
-    '--drain-seconds',
-    '0',
-  ]);
-  const bare = start([resolve('build/scripts/bench/bare-server.js'), '18444', key, cert, operations]);
+  const servers = new Servers(folder);
   try {
-    await Promise.all([answers(18443), answers(18444)]);
+    const ours = await servers.ours(1000);
+    const bare = await servers.bare();
     const rows: Row[] = [];
     for (const mix of mixes)
       for (const connections of [10, 50]) rows.push(...(await compare(ours, bare, connections, mix, quick)));
     return rows;
   } finally {
-    ours.kill();
-    bare.kill();
+    servers.stop();
   }
 }
 
-function operationsFor(body: string): unknown {
-  const result = load([]);
-  if ('mistakes' in result) throw new Error('defaults');
-  const mesh = meshOf(result.loaded, 'signet', () => '');
-  const namespace = { name: 'shop', labels: {}, annotations: { 'linkerd.io/inject': 'enabled' } };
-  const { request } = JSON.parse(body);
-  return patchOf(inject(mesh, { object: request.object, namespace, origin: origins.webhook }).additions);
+/** What grows, from small to large, and how the cost of one review grows with it. */
+export async function sizes(folder: string, quick: boolean): Promise<readonly Row[]> {
+  const servers = new Servers(folder);
+  const requests = quick ? 150 : 600;
+  try {
+    const ours = await servers.ours(10);
+    const large = await servers.ours(10_000);
+    const bare = await servers.bare();
+    const containers = (count: number) =>
+      reviewOf(({ spec }) => {
+        const [first = {}] = spec.containers;
+        spec.containers = Array.from({ length: count }, (_, index) => ({ ...first, name: `c${index}` }));
+      });
+    const annotation = (length: number) =>
+      reviewOf(({ metadata }) => {
+        metadata.annotations = { 'example.com/text': 'x'.repeat(length) };
+      });
+    const cost = async (server: Running, body: (salt: number) => string) => {
+      const times: number[] = [];
+      const begun = cpuMicros(server.child);
+      for (let index = 0; index < requests; index++) times.push((await post(server.port, body(index), 5000)).ms);
+      return { ms: median(times), micros: (cpuMicros(server.child) - begun) / requests };
+    };
+    // Every review is another one, or it would be answered from memory.
+    const salted = (text: string) => (salt: number) => text.replace('"app":"', `"app":"s${salt}-`);
+    await cost(ours, salted(containers(10)));
+    await cost(large, salted(containers(1)));
+    const grows = async (name: string, factor: number, few: string, many: string): Promise<Row> => {
+      const [small, big] = [await cost(ours, salted(few)), await cost(ours, salted(many))];
+      const ratio = big.ms / small.ms;
+      return {
+        name,
+        ratio,
+        floor: `≤ ${factor}`,
+        holds: ratio <= factor,
+        detail: `${big.ms.toFixed(1)} ms against ${small.ms.toFixed(1)} ms, with a handshake each`,
+      };
+    };
+    const rows = [
+      await grows('Pods with 10 containers / 1', 10, containers(1), containers(10)),
+      await grows('Pods with 100 containers / 10', 10, containers(10), containers(100)),
+      await grows('an annotation of 200 KB / 1 KB', 200, annotation(1000), annotation(200_000)),
+    ];
+    const [few, many] = [await cost(ours, salted(containers(1))), await cost(large, salted(containers(1)))];
+    await cost(bare, salted(containers(1)));
+    const [own, theirs] = [residentMb(large.child), residentMb(bare.child)];
+    return [
+      ...rows,
+      {
+        name: '10 000 namespaces / 10: time of a review',
+        ratio: many.ms / few.ms,
+        floor: '≤ 1.5',
+        holds: many.ms / few.ms <= 1.5,
+        detail: `${many.ms.toFixed(1)} ms against ${few.ms.toFixed(1)} ms`,
+      },
+      {
+        name: '10 000 namespaces: memory beyond bare, of 60 MB',
+        ratio: (own - theirs) / 60,
+        floor: '≤ 1.0',
+        holds: own - theirs <= 60,
+        detail: `${own.toFixed(0)} MB against ${theirs.toFixed(0)} MB`,
+      },
+    ];
+  } finally {
+    servers.stop();
+  }
+}
+
+/** A thousand Pods at once, each on a connection of its own, as impatient as the API server is. */
+export async function burst(folder: string): Promise<readonly Row[]> {
+  const servers = new Servers(folder);
+  try {
+    const ours = await servers.ours(1000);
+    const all = bodies(1000);
+    const posted = await Promise.all(all.map((body) => post(ours.port, body, 5000)));
+    const lost = posted.filter(({ status }) => status !== 200).length;
+    const times = posted.map(({ ms }) => ms).sort((a, b) => a - b);
+    const p99 = times[Math.floor(times.length * 0.99)] ?? 0;
+    return [
+      {
+        name: 'a burst of 1 000 Pods: lost',
+        ratio: lost,
+        floor: '0',
+        holds: lost === 0,
+        detail: `p99 ${p99.toFixed(0)} ms of 5 000, a TLS handshake each`,
+      },
+    ];
+  } finally {
+    servers.stop();
+  }
 }
 
 async function compare(
-  ours: ChildProcess,
-  bare: ChildProcess,
+  ours: Running,
+  bare: Running,
   connections: number,
   mix: (typeof mixes)[number],
   quick: boolean,
@@ -116,11 +136,11 @@ async function compare(
   const seconds = quick ? 2 : 4;
   const all = { ours: [] as Measured[], bare: [] as Measured[] };
   // The first seconds of each are for the compiler.
-  await measure(ours, 18443, connections, 2, load);
-  await measure(bare, 18444, connections, 2, load);
+  await measure(ours, connections, 2, load);
+  await measure(bare, connections, 2, load);
   for (let round = 0; round < rounds; round++) {
-    all.bare.push(await measure(bare, 18444, connections, seconds, load));
-    all.ours.push(await measure(ours, 18443, connections, seconds, load));
+    all.bare.push(await measure(bare, connections, seconds, load));
+    all.ours.push(await measure(ours, connections, seconds, load));
   }
   const middle = (of: readonly Measured[], what: keyof Measured) => median(of.map((one) => one[what]));
   const rate = middle(all.ours, 'rate') / middle(all.bare, 'rate');
@@ -150,13 +170,12 @@ async function compare(
 const mostShared = 50;
 
 async function measure(
-  server: ChildProcess,
-  port: number,
+  { child, port }: Running,
   connections: number,
   duration: number,
   load: readonly string[],
 ): Promise<Measured> {
-  const before = cpuTicks(server);
+  const before = cpuMicros(child);
   let next = 0;
   const result = await autocannon({
     url: `https://127.0.0.1:${port}/inject`,
@@ -173,43 +192,9 @@ async function measure(
   });
   if (result.non2xx + result.errors > 0)
     throw new Error(`${result.non2xx} answers were no success, ${result.errors} requests failed`);
-  const ticks = cpuTicks(server) - before;
-  // A tick of the scheduler is a hundredth of a second.
   return {
     rate: result.requests.total / result.duration,
-    micros: (ticks * 10_000) / result.requests.total,
+    micros: (cpuMicros(child) - before) / result.requests.total,
     p99: result.latency.p99,
   };
-}
-
-function cpuTicks({ pid }: ChildProcess): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ');
-  return Number(fields[11]) + Number(fields[12]);
-}
-
-function start(args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, args, { stdio: 'ignore' });
-}
-
-async function answers(port: number): Promise<void> {
-  for (let tries = 0; ; tries++) {
-    try {
-      await autocannon({
-        url: `https://127.0.0.1:${port}/inject`,
-        connections: 1,
-        amount: 1,
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: bodies(1)[0] ?? '',
-      }).then((result) => {
-        if (result['2xx'] !== 1) throw new Error('not yet');
-      });
-      return;
-    } catch (error) {
-      if (tries > 50) throw error;
-      await new Promise((turn) => setTimeout(turn, 100));
-    }
-  }
 }

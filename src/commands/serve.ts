@@ -18,7 +18,6 @@ import type { Values } from '../values/keys.js';
 import { addressOf } from './address.js';
 import { causeOf, Failure } from './failure.js';
 import type { Given } from './flags.js';
-import { clusterSurroundings } from './serve-cluster.js';
 import { caFile, standaloneSurroundings } from './serve-standalone.js';
 import type { Terminal } from './terminal.js';
 import { meshFrom, readText } from './values-input.js';
@@ -60,7 +59,8 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
   const client = clientAuthority(given);
   const around = given.has('standalone')
     ? await standaloneSurroundings(given, files)
-    : await clusterSurroundings(given, log, files);
+    : // A third of the time to start, for nothing where there is no cluster.
+      await (await import('./serve-cluster.js')).clusterSurroundings(given, log, files);
 
   const look = async (next: Mesh) => {
     lookedAt = Date.now();

@@ -1,0 +1,186 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { inject } from '../../src/inject/inject.js';
+import { meshOf } from '../../src/inject/mesh.js';
+import { origins } from '../../src/inject/origin.js';
+import { patchOf } from '../../src/inject/patch.js';
+import { makeAuthority, makeLeaf } from '../../src/server/certificates/make.js';
+import { load } from '../../src/values/load.js';
+import { freePorts } from '../control-plane/start.js';
+
+const tuned = {
+  'config.linkerd.io/proxy-log-level': 'warn,linkerd=debug',
+  'config.linkerd.io/proxy-cpu-request': '100m',
+  'config.linkerd.io/skip-outbound-ports': '4222,6222',
+};
+
+/** Reviews as the API server writes them, of so many workloads: half of them say nothing of their own, half carry three annotations. */
+export function bodies(workloads: number): readonly string[] {
+  return Array.from({ length: workloads }, (_, index) =>
+    reviewOf((object) => {
+      object.metadata.labels.app = `web-${index}`;
+      if (index % 2 === 1) object.metadata.annotations = tuned;
+    }),
+  );
+}
+
+/** The Pod of the example review, as far as it is changed here. */
+export interface ExamplePod {
+  metadata: { labels: Record<string, string>; annotations?: Record<string, string> };
+  spec: { containers: Record<string, unknown>[] };
+}
+
+/** One review of the example Pod, changed. */
+export function reviewOf(change: (object: ExamplePod) => void): string {
+  const { request } = JSON.parse(readFileSync('fixtures/reviews/a-pod-that-asks.json', 'utf8'));
+  change(request.object);
+  return JSON.stringify({ kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1', request });
+}
+
+/** A server under measurement. */
+export interface Running {
+  readonly child: ChildProcess;
+  readonly port: number;
+}
+
+/** Certificate and operations on disk, for servers to start with. */
+export class Servers {
+  readonly #folder: string;
+  readonly #running: ChildProcess[] = [];
+  #key = '';
+  #cert = '';
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** The webhook in its full configuration, with so many namespaces, and the time from its start until it was ready. */
+  async ours(namespaces: number): Promise<Running & { readonly startMs: number }> {
+    await this.#certificate();
+    const file = this.#write(
+      `namespaces-${namespaces}.yaml`,
+      Array.from(
+        { length: namespaces },
+        (_, index) =>
+          `kind: Namespace\nmetadata: {name: ${index === 0 ? 'shop' : `n${index}`}, annotations: {linkerd.io/inject: enabled}}\n`,
+      ).join('---\n'),
+    );
+    const [port = 0, adminPort = 0] = await freePorts(2);
+    const begun = performance.now();
+    const child = this.#start([
+      ...[resolve('dist/signet.js'), 'serve', '--standalone', '--drain-seconds', '0', '--namespaces', file],
+      ...['--addr', `127.0.0.1:${port}`, '--admin-addr', `127.0.0.1:${adminPort}`],
+      ...['--tls-cert', this.#cert, '--tls-key', this.#key],
+    ]);
+    while (!(await isReady(adminPort))) await delay(2);
+    return { child, port, startMs: performance.now() - begun };
+  }
+
+  /** The least that a webhook in Node can be. */
+  async bare(): Promise<Running> {
+    await this.#certificate();
+    const operations = this.#write('operations.json', JSON.stringify(bodies(2).map(operationsFor)));
+    const [port = 0] = await freePorts(1);
+    const server = resolve('build/scripts/bench/bare-server.js');
+    const child = this.#start([server, String(port), this.#key, this.#cert, operations]);
+    while (!(await answers(port))) await delay(10);
+    return { child, port };
+  }
+
+  stop(): void {
+    for (const child of this.#running) child.kill('SIGKILL');
+  }
+
+  #start(args: readonly string[]): ChildProcess {
+    const child = spawn(process.execPath, args, { stdio: 'ignore' });
+    this.#running.push(child);
+    return child;
+  }
+
+  async #certificate(): Promise<void> {
+    if (this.#key !== '') return;
+    const lifetime = { from: Date.now(), ms: 86_400_000 };
+    const authority = await makeAuthority('bench', lifetime);
+    const pair = await makeLeaf(authority, ['localhost'], ['127.0.0.1'], lifetime);
+    this.#key = this.#write('tls.key', pair.key);
+    this.#cert = this.#write('tls.crt', pair.cert);
+  }
+
+  #write(name: string, text: string): string {
+    writeFileSync(join(this.#folder, name), text);
+    return join(this.#folder, name);
+  }
+}
+
+function operationsFor(body: string): unknown {
+  const result = load([]);
+  if ('mistakes' in result) throw new Error('defaults');
+  const mesh = meshOf(result.loaded, 'signet', () => '');
+  const namespace = { name: 'shop', labels: {}, annotations: { 'linkerd.io/inject': 'enabled' } };
+  const { request } = JSON.parse(body);
+  return patchOf(inject(mesh, { object: request.object, namespace, origin: origins.webhook }).additions);
+}
+
+function isReady(port: number): Promise<boolean> {
+  return new Promise((done) => {
+    get({ host: '127.0.0.1', port, path: '/ready', agent: false }, (response) => {
+      response.resume();
+      done(response.statusCode === 200);
+    }).on('error', () => done(false));
+  });
+}
+
+async function answers(port: number): Promise<boolean> {
+  return (await post(port, bodies(1)[0] ?? '', 2000)).status === 200;
+}
+
+/** What came of one request: no status when there was no answer in time. */
+export interface Posted {
+  readonly status: number | undefined;
+  readonly ms: number;
+}
+
+/** Sends one review. */
+export function post(port: number, body: string, timeout: number): Promise<Posted> {
+  const begun = performance.now();
+  return new Promise((done) => {
+    const end = (status: number | undefined) => done({ status, ms: performance.now() - begun });
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+    const request = httpsRequest(
+      {
+        host: '127.0.0.1',
+        port,
+        path: '/inject',
+        method: 'POST',
+        headers,
+        timeout,
+        agent: false,
+        rejectUnauthorized: false,
+      },
+      (response) => {
+        response.resume();
+        response.on('end', () => end(response.statusCode));
+      },
+    );
+    request.on('timeout', () => request.destroy(new Error('too late')));
+    request.on('error', () => end(undefined));
+    request.end(body);
+  });
+}
+
+/** The processor time that a process has used, in microseconds; a tick of the scheduler is a hundredth of a second. */
+export function cpuMicros({ pid }: ChildProcess): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10_000;
+}
+
+/** The memory that a process has resident, in MB. */
+export function residentMb({ pid }: ChildProcess): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+}
