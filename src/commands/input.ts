@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { closeSync, createReadStream, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ManifestError } from '../manifest/errors.js';
 import { type Chunk, Splitter, TooLargeError } from '../manifest/split.js';
@@ -28,9 +28,16 @@ export async function openInputs(names: readonly string[]): Promise<readonly Inp
     else if (/^https:\/\//.test(name)) inputs.push(await fetched(name));
     else if (/^[a-z][a-z\d+.-]*:\/\//i.test(name))
       throw new Failure(`cannot read ${name}: only https:// addresses are fetched`);
+    else if (isStream(name)) inputs.push(await spooled(name, createReadStream(name)));
     else inputs.push(...filesAt(name).map(fileInput));
   }
   return inputs;
+}
+
+/** A pipe, such as `<(helm template …)`, can be read once only. */
+function isStream(name: string): boolean {
+  const stat = statSync(name, { throwIfNoEntry: false });
+  return stat !== undefined && !stat.isFile() && !stat.isDirectory();
 }
 
 function filesAt(name: string): readonly string[] {

@@ -11,6 +11,7 @@ import type { Subject, Workload } from './workload.js';
 
 /** Reasons for which a Pod does not even get a note: the API server would not have sent it, or nothing may be changed. */
 const untouched: readonly string[] = [
+  'malformed_pod',
   'namespace_excluded',
   'admission_webhooks_disabled',
   'control_plane_component',

@@ -154,13 +154,38 @@ function ownerOf(metadata: JsonObject): Owner | undefined {
   return { kind, name };
 }
 
+/** What is wrong with a Pod template, and where. */
+export interface Flaw {
+  readonly path: readonly string[];
+  readonly message: string;
+}
+
 /** Finds what makes a Pod template unusable, as a path and a sentence; the API server would refuse it too. */
-export function flawOf(workload: Workload): { readonly path: readonly string[]; readonly message: string } | undefined {
-  const path = [...workload.path, 'spec', 'containers'];
-  const containers = at(workload.spec, 'containers');
-  if (containers !== undefined && containers !== null && !isArray(containers))
-    return { path, message: 'containers must be a list' };
-  if (!isArray(containers) || containers.length === 0) return { path, message: 'a Pod needs at least one container' };
-  const odd = containers.findIndex((one) => !isObject(one));
-  return odd < 0 ? undefined : { path: [...path, String(odd)], message: 'a container must be a map' };
+export function flawOf(workload: Workload): Flaw | undefined {
+  const { spec, metadata, path } = workload;
+  const containers = at(spec, 'containers');
+  if (containers === undefined || containers === null || (isArray(containers) && containers.length === 0))
+    return { path: [...path, 'spec', 'containers'], message: 'a Pod needs at least one container' };
+  return (
+    listFlaw(spec, 'containers', 'a container', path) ??
+    listFlaw(spec, 'initContainers', 'a container', path) ??
+    listFlaw(spec, 'volumes', 'a volume', path) ??
+    mapFlaw(metadata, 'annotations', path) ??
+    mapFlaw(metadata, 'labels', path)
+  );
+}
+
+function listFlaw(spec: JsonObject, key: string, what: string, root: readonly string[]): Flaw | undefined {
+  const list = at(spec, key);
+  const path = [...root, 'spec', key];
+  if (list === undefined || list === null) return undefined;
+  if (!isArray(list)) return { path, message: `${key} must be a list` };
+  const odd = list.findIndex((one) => !isObject(one));
+  return odd < 0 ? undefined : { path: [...path, String(odd)], message: `${what} must be a map` };
+}
+
+function mapFlaw(metadata: JsonObject, key: string, root: readonly string[]): Flaw | undefined {
+  const map = at(metadata, key);
+  if (map === undefined || map === null || isObject(map)) return undefined;
+  return { path: [...root, 'metadata', key], message: `${key} must be a map` };
 }

@@ -45,15 +45,23 @@ export function parseManifest(text: string, file: string, firstLine = 0): Manife
 }
 
 /** Line and column of an offset in a document. */
-export function placeAt(
-  { file, firstLine, text }: Pick<Manifest, 'file' | 'firstLine' | 'text'>,
-  offset: number,
-): Place {
-  let line = firstLine + 1;
-  let start = 0;
-  for (let next = text.indexOf('\n'); next >= 0 && next < offset; next = text.indexOf('\n', next + 1)) {
-    line++;
-    start = next + 1;
+export function placeAt(manifest: Pick<Manifest, 'file' | 'firstLine' | 'text'>, offset: number): Place {
+  const starts = known.get(manifest) ?? lineStarts(manifest.text);
+  known.set(manifest, starts);
+  let [low, high] = [0, starts.length];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if ((starts[middle] ?? 0) <= offset) low = middle;
+    else high = middle;
   }
-  return { file, line, column: offset - start + 1 };
+  return { file: manifest.file, line: manifest.firstLine + low + 1, column: offset - (starts[low] ?? 0) + 1 };
+}
+
+/** A list of a thousand workloads is asked for as many places: its lines are counted once. */
+const known = new WeakMap<object, readonly number[]>();
+
+function lineStarts(text: string): readonly number[] {
+  const starts = [0];
+  for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', end + 1)) starts.push(end + 1);
+  return starts;
 }

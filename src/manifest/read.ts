@@ -69,10 +69,10 @@ export class Reader {
 
   #readMap(map: MapNode): JsonObject {
     const own: Record<string, Json> = {};
-    let merged: JsonObject | undefined;
+    const merges: JsonObject[] = [];
     for (const { key, value } of map.pairs) {
       if (isMergeKey(key)) {
-        merged = { ...this.#readMerge(value, key.start), ...merged };
+        merges.push(...this.#readMerge(value, key.start));
         continue;
       }
       const name = key.kind === 'scalar' ? keyOf(key) : this.#oddKey(key);
@@ -83,7 +83,8 @@ export class Reader {
         Object.defineProperty(own, name, { value: json, enumerable: true, configurable: true, writable: true });
       else own[name] = json;
     }
-    return merged === undefined ? own : { ...merged, ...own };
+    // The first that has a key wins, and what stands in the map itself wins over all.
+    return merges.length === 0 ? own : Object.fromEntries([...merges.reverse(), own].flatMap(Object.entries));
   }
 
   #oddKey(key: Node): string {
@@ -93,16 +94,11 @@ export class Reader {
       : String(json);
   }
 
-  #readMerge(value: Node | undefined, offset: number): JsonObject {
+  #readMerge(value: Node | undefined, offset: number): readonly JsonObject[] {
     const json = value === undefined ? null : this.read(value);
     const maps = isArray(json) ? json : [json];
     if (!maps.every(isObject)) return this.#fail(offset, '<< takes a map, or a list of maps, usually by alias');
-    return Object.fromEntries(
-      maps
-        .filter(isObject)
-        .reverse()
-        .flatMap((one) => Object.entries(one)),
-    );
+    return maps.filter(isObject);
   }
 
   #duplicate(map: MapNode, name: string, key: Node): never {

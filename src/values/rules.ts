@@ -4,7 +4,7 @@ export const port = { expected: 'a port from 1 to 65535', holds: (value: number)
 /** A Kubernetes quantity, or nothing. */
 export const amount = {
   expected: 'a Kubernetes quantity such as 100m, 0.5 or 64Mi',
-  holds: (value: string) => /^(?:[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+|[numkMGTPE]|[KMGTPE]i)?)?$/.test(value),
+  holds: (value: string) => /^(?:[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+|[numkMGTPE]|[KMGTPE]i)?)?$/.test(value),
 };
 
 /** A quantity of something that must have room for something. */

@@ -9,7 +9,7 @@ import * as names from '../names.js';
 import type { Origin } from '../origin.js';
 import type { Plan } from '../plan.js';
 import { enforcedLevel } from '../pod-security.js';
-import type { Workload } from '../workload.js';
+import { flawOf, type Workload } from '../workload.js';
 import { asks, isUnknownWord, type Namespace, type OptIn } from './opt-in.js';
 import { carriesIdentity, meshSidecar, nameClash } from './sidecars.js';
 
@@ -53,6 +53,15 @@ const found = (condition: boolean, detail = ''): string | undefined => (conditio
  * that passes them all is injected.
  */
 export const rules = [
+  {
+    code: 'malformed_pod',
+    says: 'this is no Pod that Kubernetes would take',
+    advice: 'correct it; the API server says the rest',
+    finds: ({ workload }) => {
+      const flaw = flawOf(workload);
+      return flaw && `${flaw.message}, at ${pointer(flaw.path)}`;
+    },
+  },
   {
     code: 'namespace_excluded',
     says: 'the namespace is one that is never touched',

@@ -20,7 +20,7 @@ export function duration(text: string): Parsed<bigint> {
   const sign = text.startsWith('-') ? -1n : 1n;
   const body = /^[+-]/.test(text) ? text.slice(1) : text;
   if (body === '0') return valid(0n);
-  if (!/^(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))*$/.test(body))
+  if (!/^(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)((\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))*$/.test(body))
     return invalid(expected);
   let total = 0n;
   for (const [, whole = '', fraction = '', unit = ''] of body.matchAll(/(\d*)\.?(\d*)(ns|us|µs|μs|ms|s|m|h)/g)) {

@@ -48,7 +48,9 @@ function knownSource(from: JsonObject): JsonObject {
     if (!isObject(given)) continue;
     const kept = members.flatMap((member) => {
       const found = at(given, member);
-      return found === undefined || found === null || found === '' ? [] : [[member, found] as const];
+      // Every member is a scalar; what is not would be refused by the API server, or worse, be deep.
+      const isNothing = found === undefined || found === null || found === '' || typeof found === 'object';
+      return isNothing ? [] : [[member, found] as const];
     });
     result[source] = Object.fromEntries(
       source === 'resourceFieldRef' && at(given, 'divisor') === undefined ? [...kept, ['divisor', '0']] : kept,
@@ -69,10 +71,11 @@ export function typedEnv(variables: readonly JsonObject[]): readonly JsonObject[
 /** Lays one list of variables over another: the same name replaces in place, a new one is appended. */
 export function overlayEnv(base: readonly JsonObject[], over: readonly JsonObject[]): readonly JsonObject[] {
   const result = [...base];
+  const places = new Map(result.map((one, index) => [at(one, 'name'), index] as const).reverse());
   for (const variable of over) {
-    const index = result.findIndex((one) => at(one, 'name') === at(variable, 'name'));
-    if (index < 0) result.push(variable);
-    else result[index] = variable;
+    const index = places.get(at(variable, 'name'));
+    if (index !== undefined) result[index] = variable;
+    else places.set(at(variable, 'name'), result.push(variable) - 1);
   }
   return result;
 }

@@ -78,6 +78,6 @@ export function anyText(text: string): Parsed<string> {
 
 /** A share strictly between none and all. */
 export function ratio(text: string): Parsed<number> {
-  const number = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  const number = /^[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?$/.test(text) ? Number(text) : Number.NaN;
   return number > 0 && number < 1 ? valid(number) : invalid('a number between 0 and 1, both excluded');
 }

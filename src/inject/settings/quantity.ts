@@ -29,7 +29,7 @@ export interface Quantity {
 
 /** Reads a Kubernetes quantity: a decimal number and an SI, binary or exponent suffix. */
 export function quantity(text: string): Parsed<Quantity> {
-  const match = /^([+-]?)(\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d{1,3})|([numkMGTPE]|[KMGTPE]i)?)$/.exec(text);
+  const match = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d{1,3})|([numkMGTPE]|[KMGTPE]i)?)$/.exec(text);
   if (match === null) return invalid(expected);
   const [, sign = '', digits = '', power, suffix = ''] = match;
   const [whole = '', fraction = ''] = digits.split('.');

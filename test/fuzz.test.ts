@@ -1,0 +1,103 @@
+import t from 'tap';
+import { keptFailures, targets } from '../scripts/fuzz/targets.js';
+import { inject } from '../src/inject/inject.js';
+import { meshOf } from '../src/inject/mesh.js';
+import { origins } from '../src/inject/origin.js';
+import type { JsonObject } from '../src/json.js';
+import { parseManifest } from '../src/manifest/parse.js';
+import { load } from '../src/values/load.js';
+import { signet } from './support.js';
+
+// Input of strangers: a few thousand cases here, a million with `npm run fuzz`.
+
+for (const target of targets) {
+  t.test(`whatever is sent as ${target.name}, nothing crashes, leaks or pollutes`, async (t) => {
+    const seed = Number(process.env.SIGNET_SEED ?? Date.now() % 2 ** 31);
+    const { failure } = await target.run({ seed, numRuns: Number(process.env.SIGNET_RUNS ?? 1000) });
+    t.equal(failure, undefined, `seed ${seed}`);
+  });
+}
+
+t.test('what has failed once is tried for good', async (t) => {
+  for (const { file, target: name, input } of keptFailures()) {
+    const target = targets.find((one) => one.name === name);
+    await target?.replay(input);
+    t.ok(target, file);
+  }
+});
+
+/** The time that something takes, the best of a few: what is left is not the machine's. */
+function best(run: () => void): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let tries = 0; tries < 6; tries++) {
+    const start = performance.now();
+    run();
+    least = Math.min(least, performance.now() - start);
+  }
+  return least;
+}
+
+t.test('time is linear in the input', async (t) => {
+  const loaded = load([]);
+  if ('mistakes' in loaded) throw new Error('the defaults are not valid');
+  const mesh = meshOf(loaded.loaded, 'signet', () => '');
+  const namespace = { name: 'shop', labels: {}, annotations: { 'linkerd.io/inject': 'enabled' } };
+  const judged = (metadata: JsonObject, containers: number) => () => {
+    const object = {
+      kind: 'Pod',
+      metadata,
+      spec: { containers: Array.from({ length: containers }, (_, index) => ({ name: `c${index}`, image: 'i' })) },
+    };
+    inject(mesh, { object, namespace, origin: origins.webhook });
+  };
+  const annotated = (key: string, text: (size: number) => string) => (size: number) =>
+    judged({ annotations: { [`config.linkerd.io/${key}`]: text(size) } }, 1);
+  const read = (text: (size: number) => string) => (size: number) => () => void parseManifest(text(size), 'f.yaml');
+  // Small enough to be quick, large enough that 4 × the size of a quadratic one would take 16 × the time.
+  const shapes: readonly (readonly [string, number, (size: number) => () => void])[] = [
+    ['digits of a quantity', 40_000, annotated('proxy-cpu-limit', (size) => `${'9'.repeat(size)}x`)],
+    ['digits of a duration', 40_000, annotated('shutdown-grace-period', (size) => `${'9'.repeat(size)}x`)],
+    ['digits of a ratio', 40_000, annotated('proxy-cpu-ratio-limit', (size) => `${'9'.repeat(size)}x`)],
+    ['opaque ports', 8000, annotated('opaque-ports', (size) => Array.from({ length: size }, (_, n) => n).join())],
+    [
+      'additional variables',
+      6000,
+      annotated('proxy-additional-env', (size) =>
+        JSON.stringify(Array.from({ length: size }, (_, n) => ({ name: `A${n}`, value: 'x' }))),
+      ),
+    ],
+    ['containers', 6000, (size) => judged({}, size)],
+    [
+      'annotations',
+      4000,
+      (size) => judged({ annotations: Object.fromEntries(Array.from({ length: size }, (_, n) => [`a/${n}`, 'x'])) }, 1),
+    ],
+    ['keys of a map', 8000, read((size) => Array.from({ length: size }, (_, n) => `k${n}: v\n`).join(''))],
+    ['one long line', 20_000, read((size) => `k: ${'x '.repeat(size)}y\n`)],
+    ['blank lines', 100_000, read((size) => `k: v\n${'\n'.repeat(size)}`)],
+    ['quotes', 60_000, read((size) => `k: "${"'".repeat(size)}"\n`)],
+    ['open brackets', 2000, read((size) => `k: ${'['.repeat(size / 4)}${']'.repeat(size / 4)}\n`)],
+    [
+      'merges',
+      600,
+      read((size) => `a: &a {x: 1}\nb:\n  <<: [${Array.from({ length: size }, () => '*a').join(', ')}]\n`),
+    ],
+  ];
+  for (const [name, size, make] of shapes) {
+    const [small, large] = [make(size), make(4 * size)];
+    small();
+    const ratio = best(large) / Math.max(best(small), 0.05);
+    t.ok(ratio < 10, `${name}: four times the size takes ${ratio.toFixed(1)} times as long`);
+  }
+});
+
+t.test('deep nesting is refused, not a crash', async (t) => {
+  for (const text of [
+    `a: ${'['.repeat(50_000)}`,
+    `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`,
+    `- ${'- '.repeat(30_000)}x\n`,
+  ])
+    t.throws(() => parseManifest(text, 'deep.yaml'));
+  const { code } = await signet(['values', '--set', `signet.sidecar.env=${'{'.repeat(5000)}`]);
+  t.equal(code, 2);
+});
