@@ -1,5 +1,5 @@
 // Builds dist/signet.js, the program as it is published, and with --tests what `npm test` runs, into build/.
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
@@ -22,18 +22,41 @@ export async function buildProgram() {
   // The offline verbs are one file, because every file more costs a millisecond at the start; what they share with the
   // server is there twice.
   const later = ['./serve.js', './install.js', './doctor.js', './audit.js', './explain-cluster.js'];
-  await build({
+  const program = await build({
     ...shipped,
+    metafile: true,
     entryPoints: { signet: 'src/cli.ts' },
     external: later,
     banner: { js: `#!/usr/bin/env node\n${banner.js}` },
   });
-  await build({
+  const rest = await build({
     ...shipped,
+    metafile: true,
     entryPoints: Object.fromEntries(later.map((file) => [file.slice(2, -3), `src/commands/${file.slice(2, -3)}.ts`])),
     splitting: true,
     chunkNames: 'chunks/[name]-[hash]',
   });
+  writeFileSync('dist/LICENCES.txt', licences([program.metafile, rest.metafile]));
+}
+
+/** The packages that are part of the program, each with its licence: who ships them must ship these words as well. */
+function licences(metafiles) {
+  const folders = new Set();
+  for (const { inputs } of metafiles)
+    for (const file of Object.keys(inputs)) {
+      const found = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file);
+      if (found) folders.add(found[1]);
+    }
+  const packages = [...folders].map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
+    const file = readdirSync(folder).find((one) => /^(licen[cs]e|copying)/i.test(one));
+    const text = file !== undefined && existsSync(`${folder}/${file}`) ? readFileSync(`${folder}/${file}`, 'utf8') : '';
+    return { line: `${name} ${version} ${license ?? 'UNKNOWN'}`, text: text.trim() };
+  });
+  packages.sort((a, b) => (a.line < b.line ? -1 : 1));
+  const lines = [...new Set(packages.map(({ line }) => line))];
+  const texts = packages.map(({ line, text }) => `== ${line}\n\n${text}\n`);
+  return `signet contains these packages:\n\n${lines.join('\n')}\n\n${texts.join('\n')}`;
 }
 
 /** One file a source file, so that coverage sees every module as it is. */

@@ -107,6 +107,7 @@ const tables: { readonly [name: string]: () => string } = {
         one.why,
       ]),
     ),
+  licences: () => rows(['package', 'version', 'licence'], bundledPackages()),
   kinds: () =>
     rows(
       ['kind', 'Pod template at'],
@@ -126,6 +127,12 @@ const tables: { readonly [name: string]: () => string } = {
       valueRows((key) => !key.startsWith('signet.')),
     ),
 };
+
+/** The packages of the bundle, as the build has listed them. */
+export function bundledPackages(): string[][] {
+  const [, list = ''] = readFileSync('dist/LICENCES.txt', 'utf8').split('\n\n');
+  return list.split('\n').map((line) => line.split(' '));
+}
 
 /** What a command prints, without colour. */
 async function outputOf(line: string): Promise<string> {
@@ -154,4 +161,4 @@ async function madeAnew(part: string): Promise<string> {
 }
 
 if (process.argv[1]?.endsWith('scripts/docs.js'))
-  writeFileSync('README.md', await withTables(readFileSync('README.md', 'utf8')));
+  for (const file of ['README.md', 'SECURITY.md']) writeFileSync(file, await withTables(readFileSync(file, 'utf8')));

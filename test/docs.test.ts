@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
-import { withTables } from '../scripts/docs.js';
+import { bundledPackages, withTables } from '../scripts/docs.js';
 import { signet } from './support.js';
 
 const readme = readFileSync('README.md', 'utf8');
@@ -8,6 +8,23 @@ const readme = readFileSync('README.md', 'utf8');
 t.test('the tables of the README are those of the program', async (t) => {
   t.equal(await withTables(readme), readme, 'npm run docs brings them up to date');
   t.ok((readme.match(/<!-- table: /g) ?? []).length >= 6, 'there are tables');
+});
+
+t.test('every claim of SECURITY.md has a test, and its table of licences is that of the bundle', async (t) => {
+  const text = readFileSync('SECURITY.md', 'utf8');
+  t.equal(await withTables(text), text, 'npm run docs brings it up to date');
+  const sources = [...readdirSync('test'), ...readdirSync('test/cluster').map((file) => `cluster/${file}`)]
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => readFileSync(`test/${file}`, 'utf8'))
+    .join('\n');
+  const claims = [...text.matchAll(/<!-- test: (.*?) -->/g)].map(([, name = '']) => name);
+  t.ok(claims.length > 12, `${claims.length} claims`);
+  for (const name of claims) {
+    const fixture = /^fixture (.*)$/.exec(name)?.[1];
+    t.ok(fixture === undefined ? sources.includes(name) : existsSync(`fixtures/${fixture}/case.yaml`), name);
+  }
+  const allowed = ['MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', '0BSD', 'BlueOak-1.0.0'];
+  for (const [name, , licence = ''] of bundledPackages()) t.ok(allowed.includes(licence), `${name}: ${licence}`);
 });
 
 t.test('what the README links to is there', async (t) => {
@@ -37,7 +54,7 @@ t.test('the commands of the README run', async (t) => {
 });
 
 t.test('no file of the project names a machine, and every one that people look for is there', async (t) => {
-  for (const file of ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', '.ci/run'])
+  for (const file of ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'LICENSE', '.ci/run'])
     t.ok(existsSync(file), file);
   t.match(readFileSync('LICENSE', 'utf8'), /Apache License\s+Version 2\.0/);
   t.notMatch(readFileSync('package-lock.json', 'utf8'), /"resolved"/, 'the lock file names no registry');

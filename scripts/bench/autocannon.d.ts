@@ -5,6 +5,7 @@ declare module 'autocannon' {
     readonly connections: number;
     readonly duration?: number;
     readonly amount?: number;
+    readonly overallRate?: number;
     readonly method: 'POST';
     readonly headers: Readonly<Record<string, string>>;
     readonly body?: string;

@@ -29,6 +29,11 @@ ${cells.join('\n')}
 
 A rollout sends the replicas of a workload, which arrive byte for byte alike (seen on 1.36) but for the uid of the review: they are decided
 once. "No two Pods alike" is the other extreme, and has no floor: every Pod is judged anew, which the bare server never does.
+
+\`npm run soak -- --minutes 10\` keeps the webhook under load and ends with 1 when memory, open handles or the lag of the event loop are not
+flat once it is warm:
+
+![soak](soak.svg)
 `;
 }
 

@@ -59,7 +59,7 @@ export class Servers {
   }
 
   /** The webhook in its full configuration, with so many namespaces, and the time from its start until it was ready. */
-  async ours(namespaces: number): Promise<Running & { readonly startMs: number }> {
+  async ours(namespaces: number): Promise<Running & { readonly startMs: number; readonly adminPort: number }> {
     await this.#certificate();
     const file = this.#write(
       `namespaces-${namespaces}.yaml`,
@@ -77,7 +77,7 @@ export class Servers {
       ...['--tls-cert', this.#cert, '--tls-key', this.#key],
     ]);
     while (!(await isReady(adminPort))) await delay(2);
-    return { child, port, startMs: performance.now() - begun };
+    return { child, port, adminPort, startMs: performance.now() - begun };
   }
 
   /** The least that a webhook in Node can be. */

@@ -50,7 +50,12 @@ export class Output {
     if (isFirstOfFile && this.#end !== '') {
       if (!this.#end.endsWith('\n')) this.#write('\n');
       const bothJson = /^\s*[{[]/.test(text) && /[}\]]\s*$/.test(this.#end);
-      if (!bothJson && !beginsWithMarker(text)) this.#write('---\n');
+      // A directive is only read as one when the document before it has been ended.
+      if (text.startsWith('%')) this.#write('...\n');
+      else if (!bothJson && !beginsWithMarker(text)) this.#write('---\n');
+      // A mark of the byte order belongs to the beginning of a stream, and this is none any more.
+      this.#write(text.replace(/^\ufeff/, ''));
+      return;
     }
     this.#write(text);
   }
