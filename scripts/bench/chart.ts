@@ -11,6 +11,7 @@ export function chart(title: string, lines: readonly Line[]): string {
   const height = 44 + lines.length * (panel + 34);
   const panels = lines.map((line, index) => panelOf(line, 54 + index * (panel + 34)));
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="12">
+  <title>${title}</title>
   <rect width="${width}" height="${height}" fill="#ffffff"/>
   <text x="16" y="24" font-size="14" font-weight="bold" fill="#1f2933">${title}</text>
 ${panels.join('\n')}

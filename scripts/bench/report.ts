@@ -46,6 +46,7 @@ export function picture(rows: readonly Row[], machine: string): string {
   const scale = (width - left - 120) / most;
   const bars = rows.map((row, index) => bar(row, 44 + index * (barHeight + gap), scale));
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="12">
+  <title>signet beside something bare</title>
   <rect width="${width}" height="${height}" fill="#ffffff"/>
   <text x="16" y="24" font-size="14" font-weight="bold" fill="#1f2933">signet beside something bare: ratios of medians, ${asXml(machine)}</text>
 ${bars.join('\n')}

@@ -11,7 +11,7 @@ const say = (line: string) => process.stderr.write(`${line}\n`);
 
 let isOver = false;
 const over = new Promise<void>((resolve) => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => {
       isOver = true;
       resolve();
@@ -72,6 +72,8 @@ function isReady(): Promise<boolean> {
 }
 
 try {
+  // Who has had enough before there is anything to see gets no more.
+  if (isOver) throw new Error('stopped');
   await install();
   const signet = await serve();
   try {
@@ -93,6 +95,8 @@ Also: node dist/signet.js doctor, node dist/signet.js audit. Ctrl-C ends everyth
   } finally {
     await ended(signet);
   }
+} catch (error) {
+  if (!isOver) throw error;
 } finally {
   await plane.stop();
   say('\nended');

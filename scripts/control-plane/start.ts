@@ -53,7 +53,8 @@ export async function startControlPlane(say: (line: string) => void): Promise<Co
   const running = new Set<ChildProcess>();
   const start = (program: string, args: readonly string[]) => {
     const log = openSync(join(folder, `${program}.log`), 'a');
-    const child = spawn(join(programs, program), args, { stdio: ['ignore', log, log] });
+    // A group of its own: Ctrl-C is for whoever has started it.
+    const child = spawn(join(programs, program), args, { stdio: ['ignore', log, log], detached: true });
     closeSync(log);
     running.add(child);
     child.once('exit', () => running.delete(child));

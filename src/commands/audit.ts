@@ -1,8 +1,9 @@
+import { type Api, ApiError } from '../cluster/api.js';
 import { namespaceOf } from '../cluster/namespaces.js';
 import { auditPod, isOver, ownerText, podOf, renewal } from '../inject/audit.js';
 import { bareNamespace, type Namespace } from '../inject/decide/opt-in.js';
 import type { Mesh } from '../inject/mesh.js';
-import { isArray, isObject, type Json, type JsonObject, textAt } from '../json.js';
+import { isArray, isObject, type Json, type JsonObject, listAt, objectAt, textAt } from '../json.js';
 import { ItemSplitter } from '../manifest/items.js';
 import { AuditReport, type AuditRow } from '../report/audit.js';
 import { painter } from '../report/colour.js';
@@ -10,6 +11,7 @@ import { apiFrom, meshOfCluster } from './cluster.js';
 import { Failure } from './failure.js';
 import type { Given } from './flags.js';
 import { type Input, openInputs, textOf } from './input.js';
+import { Output } from './output.js';
 import type { Terminal } from './terminal.js';
 import { meshFrom } from './values-input.js';
 
@@ -18,6 +20,8 @@ interface Population {
   readonly mesh: Mesh;
   readonly namespaces: () => AsyncIterable<JsonObject>;
   readonly pods: () => AsyncIterable<JsonObject>;
+  /** By namespace, when its trust roots were last changed. */
+  readonly rootsChanged: () => Promise<ReadonlyMap<string, string>>;
   readonly close: () => void;
 }
 
@@ -28,43 +32,54 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
     throw new Failure(`--output takes json here; found ${JSON.stringify(format)}`);
   const population = given.files.length > 0 ? await offline(given, terminal) : await online(given, terminal);
   const report = new AuditReport();
+  // Nothing is printed before everything was read: half a list would look like a whole one.
+  const output = new Output(undefined);
   let isFirst = true;
   try {
-    if (format === 'json') terminal.out('[');
-    const looked = await audit(population, (row) => {
+    const { looked, unknown } = await audit(population, (row) => {
       report.add(row);
-      if (format === 'json') terminal.out(`${isFirst ? '\n' : ',\n'}${JSON.stringify(row)}`);
+      if (format === 'json') output.add(`${isFirst ? '' : ',\n'}${JSON.stringify(row)}`, false);
       isFirst = false;
     });
-    terminal.out(format === 'json' ? '\n]\n' : report.text(looked, painter(terminal.isColoured)));
+    if (unknown.size > 0) terminal.err(`${unknownText([...unknown])}\n`);
+    if (format === 'json') {
+      terminal.out('[\n');
+      output.flush(terminal);
+      terminal.out('\n]\n');
+    } else terminal.out(report.text(looked, painter(terminal.isColoured)));
   } finally {
+    output.close();
     population.close();
   }
   return report.found > 0 ? 1 : 0;
 }
 
-/** Looks at every Pod that has not ended, and tells what was found; gives how many there were. */
+/** Looks at every Pod that has not ended, and tells what was found; gives how many there were, and where nothing is known of the namespace. */
 export async function audit(
-  { mesh, namespaces, pods }: Omit<Population, 'close'>,
+  { mesh, namespaces, pods, rootsChanged }: Omit<Population, 'close'>,
   tell: (row: AuditRow) => void,
-): Promise<number> {
+): Promise<{ readonly looked: number; readonly unknown: ReadonlySet<string> }> {
   const known = new Map<string, Namespace>();
   for await (const object of namespaces()) {
     const namespace = namespaceOf(object);
     if (namespace !== undefined) known.set(namespace.name, namespace);
   }
+  const changed = await rootsChanged();
+  const unknown = new Set<string>();
   let looked = 0;
   for await (const object of pods()) {
     const pod = podOf(object);
     if (pod === undefined || isOver(object)) continue;
     looked++;
     const namespace = pod.namespace ?? 'default';
-    const finding = auditPod(mesh, pod.object, known.get(namespace) ?? bareNamespace(namespace));
-    if (finding === undefined) continue;
-    const row = { namespace, pod: pod.name, owner: ownerText(pod), command: renewal(pod, namespace) };
-    tell({ ...row, ...finding });
+    if (!known.has(namespace)) unknown.add(namespace);
+    const context = { rootsChanged: changed.get(namespace) ?? '' };
+    const found = auditPod(mesh, pod.object, known.get(namespace) ?? bareNamespace(namespace), context);
+    if (found === undefined) continue;
+    const command = renewal(pod, namespace, found.finding);
+    tell({ namespace, pod: pod.name, owner: ownerText(pod), command, ...found });
   }
-  return looked;
+  return { looked, unknown };
 }
 
 async function online(given: Given, terminal: Terminal): Promise<Population> {
@@ -76,6 +91,7 @@ async function online(given: Given, terminal: Terminal): Promise<Population> {
     mesh,
     namespaces: () => api.items('/api/v1/namespaces'),
     pods: () => api.items(path),
+    rootsChanged: () => rootsIn(api, mesh),
     close: () => {},
   };
 }
@@ -91,13 +107,18 @@ async function offline(given: Given, terminal: Terminal): Promise<Population> {
     for (const input of inputs) input.close();
   };
   async function* ofKind(kind: string): AsyncGenerator<JsonObject> {
-    for (const input of inputs)
-      for (const object of objectsIn(input)) if (textAt(object, 'kind') === kind) yield object;
+    for (const input of inputs) for (const object of objectsIn(input)) if (kindOf(object) === kind) yield object;
   }
   async function* pods(): AsyncGenerator<JsonObject> {
     for await (const pod of ofKind('Pod')) if (isThere(pod)) yield pod;
   }
-  return { mesh, namespaces: () => ofKind('Namespace'), pods, close };
+  const rootsChanged = async () => {
+    const { configMap } = mesh.values.signet.trustRoots;
+    const times = new Map<string, string>();
+    for await (const object of ofKind('ConfigMap')) if (nameOf(object) === configMap.name) noteChange(times, object);
+    return times;
+  };
+  return { mesh, namespaces: () => ofKind('Namespace'), pods, rootsChanged, close };
 }
 
 function* objectsIn(input: Input): Generator<JsonObject> {
@@ -119,8 +140,49 @@ function* objectsIn(input: Input): Generator<JsonObject> {
       `${input.name}: expected what \`kubectl get pods,namespaces -A -o json\` prints: ${error.message}`,
     );
   }
-  if (!any)
+  if (!any && !splitter.sawList)
     throw new Failure(
       `${input.name}: expected what \`kubectl get pods,namespaces -A -o json\` prints; found nothing like it`,
     );
+}
+
+/** When the trust roots of each namespace were last changed, as far as we may look. */
+export async function rootsIn(api: Api, { values }: Mesh): Promise<ReadonlyMap<string, string>> {
+  const { source, configMap } = values.signet.trustRoots;
+  const times = new Map<string, string>();
+  if (source !== 'configMap') return times;
+  try {
+    const query = { fieldSelector: `metadata.name=${configMap.name}` };
+    for await (const object of api.items('/api/v1/configmaps', query)) noteChange(times, object);
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 403)) throw error;
+  }
+  return times;
+}
+
+/** Kubernetes notes of every manager of an object when it last wrote. */
+function noteChange(times: Map<string, string>, object: JsonObject): void {
+  const metadata = objectAt(object, 'metadata');
+  const written = listAt(metadata, 'managedFields').map((one) => textAt(one, 'time') ?? '');
+  const last = [textAt(metadata, 'creationTimestamp') ?? '', ...written].sort().at(-1) ?? '';
+  times.set(textAt(metadata, 'namespace') ?? '', last);
+}
+
+/** What an object is; the items of a PodList or NamespaceList do not say so. */
+function kindOf(object: JsonObject): string {
+  const said = textAt(object, 'kind');
+  if (said !== undefined) return said;
+  const spec = objectAt(object, 'spec');
+  if ('containers' in spec) return 'Pod';
+  return 'finalizers' in spec ? 'Namespace' : '';
+}
+
+function nameOf(object: JsonObject): string {
+  return textAt(objectAt(object, 'metadata'), 'name') ?? '';
+}
+
+function unknownText(namespaces: readonly string[]): string {
+  const shown = namespaces.slice(0, 5).join(', ');
+  const more = namespaces.length > 5 ? `, and ${namespaces.length - 5} more` : '';
+  return `warning: of the namespaces ${shown}${more} nothing is known, so what they say of injection counts for nothing; get them with the Pods: kubectl get pods,namespaces -A -o json`;
 }

@@ -14,6 +14,7 @@ import { type JsonObject, objectAt, textAt } from '../json.js';
 import { painter } from '../report/colour.js';
 import { type Explanation, explanationOf, explanationText } from '../report/explain.js';
 import { missed } from '../report/summary.js';
+import { rootsIn } from './audit.js';
 import { apiFrom, meshOfCluster } from './cluster.js';
 import { Failure } from './failure.js';
 import type { Given } from './flags.js';
@@ -75,23 +76,22 @@ function withoutInjection(object: JsonObject): JsonObject {
   return found.removals.length === 0 ? object : uninjected(object, found);
 }
 
-async function seen(
-  api: Api,
-  mesh: Mesh,
-  object: JsonObject,
-  { subject }: Verdict,
-  namespace: Namespace,
-): Promise<Seen> {
+async function seen(api: Api, mesh: Mesh, object: JsonObject, verdict: Verdict, namespace: Namespace): Promise<Seen> {
   const isPod = object.kind === 'Pod';
-  const finding = isPod ? auditPod(mesh, object, namespace) : undefined;
-  const fine = isPod ? 'as it would be if it were created now' : null;
-  const state = finding === undefined ? fine : `${findings[finding.finding]} (${finding.detail})`;
+  const state = isPod ? await stateOf(api, mesh, object, verdict, namespace) : null;
+  const { subject } = verdict;
   const path = `/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/${objects.webhook}`;
-  const configuration = await api.get(path).catch(() => undefined);
-  if (configuration === undefined || subject.is !== 'workload') {
-    const note = configuration === undefined ? `there is no webhook configuration ${objects.webhook}` : '';
+  let configuration: JsonObject;
+  try {
+    configuration = await api.get(path);
+  } catch (error) {
+    const isMissing = error instanceof ApiError && error.status === 404;
+    const note = isMissing
+      ? `there is no webhook configuration ${objects.webhook}`
+      : `the webhook configuration cannot be read: ${error instanceof Error ? error.message : error}`;
     return { state, calledBy: [], notCalledBy: [], note };
   }
+  if (subject.is !== 'workload') return { state, calledBy: [], notCalledBy: [], note: '' };
   const { metadata, spec } = subject.workload;
   const all = callings(configuration, namespace.labels, { metadata, spec }, fromValues(mesh.values));
   return {
@@ -100,6 +100,23 @@ async function seen(
     notCalledBy: all.flatMap(({ entry, whyNot }: Calling) => (whyNot === undefined ? [] : [{ entry, why: whyNot }])),
     note: isPod ? olderThan(object, configuration) : '',
   };
+}
+
+/** What a Pod that runs has, beside what it would get now. */
+async function stateOf(
+  api: Api,
+  mesh: Mesh,
+  pod: JsonObject,
+  { outcome }: Verdict,
+  namespace: Namespace,
+): Promise<string> {
+  const changed = await rootsIn(api, mesh).catch(() => new Map<string, string>());
+  const finding = auditPod(mesh, pod, namespace, { rootsChanged: changed.get(namespace.name) ?? '' });
+  if (finding !== undefined) return `${findings[finding.finding]} (${finding.detail})`;
+  if (outcome === 'inject') return 'as it would be if it were created now';
+  return uninject(pod, [], { thorough: true }).removals.length > 0
+    ? 'with an identity that it would not be given now'
+    : 'without an identity, as it would if it were created now';
 }
 
 function olderThan(pod: JsonObject, configuration: JsonObject): string {
@@ -115,7 +132,10 @@ function seenText({ state, calledBy, notCalledBy, note }: Seen): string {
   const lines = state === null ? [] : [`  it runs   ${state}`];
   if (calledBy.length > 0) lines.push(`  asked     the API server asks signet by ${calledBy.join(', ')}`);
   else if (notCalledBy.length > 0) {
-    lines.push('  asked     the API server never asks signet about it');
+    const isSure = notCalledBy.every(({ why }) => !why.startsWith('unknown'));
+    lines.push(
+      `  asked     ${isSure ? 'the API server never asks signet about it' : 'whether the API server asks signet cannot be told'}`,
+    );
     lines.push(...notCalledBy.map(({ entry, why }) => `            ${entry}: ${why}`));
   }
   if (note !== '') lines.push(`  note      ${note}`);

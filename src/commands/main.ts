@@ -29,6 +29,13 @@ async function dispatch([name = '', ...rest]: readonly string[], terminal: Termi
   if (verb === undefined) throw new Failure(name === '' ? overview().trimEnd() : unknownVerb(name));
   const given = readFlags(rest, [...verb.flags, 'help']);
   if (given.has('help')) return say(terminal, verbHelp(verb));
+  const [first] = given.files;
+  if (first !== undefined && !verb.usage.includes('FILE'))
+    throw new Failure(
+      verb.flags.includes('values')
+        ? `signet ${name} takes no files; did you mean -f ${first}?`
+        : `signet ${name} takes flags alone; found ${JSON.stringify(first)}`,
+    );
   return verb.run(given, terminal);
 }
 

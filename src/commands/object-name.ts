@@ -19,8 +19,8 @@ const kinds: readonly { readonly kind: string; readonly apiVersion: string; read
 
 /** Reads `KIND/NAME`; nothing when it is none, or the kind is not one that carries a Pod. */
 export function readClusterName(word: string): ClusterName | undefined {
-  const match = /^([a-z]+)\/([a-z0-9][a-z0-9.-]*)$/.exec(word);
-  const row = kinds.find(({ words }) => words.includes(match?.[1] ?? ''));
+  const match = /^([A-Za-z]+)(?:\.[a-z0-9.]+)?\/([a-z0-9][a-z0-9.-]*)$/.exec(word);
+  const row = kinds.find(({ words }) => words.includes(match?.[1]?.toLowerCase() ?? ''));
   const name = match?.[2];
   if (row === undefined || name === undefined) return undefined;
   const { kind, apiVersion } = row;

@@ -4,7 +4,7 @@ import { type FindingCode, findings } from '../inject/audit.js';
 import type { Mesh } from '../inject/mesh.js';
 import { duration } from '../inject/settings/duration.js';
 import type { Metrics } from '../server/metrics.js';
-import { audit } from './audit.js';
+import { audit, rootsIn } from './audit.js';
 import { Failure } from './failure.js';
 import type { Given } from './flags.js';
 
@@ -31,8 +31,9 @@ export function auditRegularly(
       mesh: mesh(),
       namespaces: () => api.items('/api/v1/namespaces'),
       pods: () => api.items('/api/v1/pods'),
+      rootsChanged: () => rootsIn(api, mesh()),
     };
-    const looked = await audit(population, ({ finding }) => counts.set(finding, (counts.get(finding) ?? 0) + 1));
+    const { looked } = await audit(population, ({ finding }) => counts.set(finding, (counts.get(finding) ?? 0) + 1));
     for (const finding of Object.keys(findings))
       metrics.auditFindings.set({ finding }, [...counts].find(([code]) => code === finding)?.[1] ?? 0);
     metrics.auditedPods.set(looked);

@@ -23,13 +23,14 @@ export function sha256(text: string): string {
   return process.getBuiltinModule('node:crypto').createHash('sha256').update(text).digest('hex');
 }
 
+/** What single flags set, which lies over every file. */
+export function setLayers(given: Given): readonly Layer[] {
+  return [...given.all('set').map(setLayer), ...given.all('set-file').map(setFileLayer)];
+}
+
 /** Reads all values that the command line names; every mistake in them is told at once. */
 export function valuesFrom(given: Given, terminal?: Terminal): Loaded {
-  const layers = [
-    ...given.all('values').map(fileLayer),
-    ...given.all('set').map(setLayer),
-    ...given.all('set-file').map(setFileLayer),
-  ];
+  const layers = [...given.all('values').map(fileLayer), ...setLayers(given)];
   const result = load(layers);
   if ('mistakes' in result) throw new Failure(result.mistakes.map(mistakeLine).join('\n'));
   const { values, originOf } = result.loaded;

@@ -6,7 +6,6 @@ import { table } from '../values/keys.js';
 import { nest } from '../values/load.js';
 import { merge } from '../values/merge.js';
 import { eachLeaf } from '../values/schema.js';
-import { Failure } from './failure.js';
 import type { Given } from './flags.js';
 import { formatFrom } from './output.js';
 import type { Terminal } from './terminal.js';
@@ -14,7 +13,6 @@ import { valuesFrom } from './values-input.js';
 
 /** Checks the values, and prints those in effect; with `--origin` one a line, with the place that each comes from. */
 export async function run(given: Given, terminal: Terminal): Promise<number> {
-  if (given.files.length > 0) throw new Failure(`signet values takes no files; did you mean -f ${given.files[0]}?`);
   const { values, originOf } = valuesFrom(given, terminal);
   const format = formatFrom(given);
   const rows: { readonly path: readonly string[]; readonly value: Json }[] = [];

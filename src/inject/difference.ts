@@ -1,4 +1,5 @@
 import { at, isArray, isObject, type Json, pointer, textAt } from '../json.js';
+import { canonicalQuantity } from './settings/quantity.js';
 
 /** Where something that we would write is not as we would write it; what the API server fills in does not count. */
 export function difference(found: Json | undefined, wanted: Json, path: readonly string[] = []): string | undefined {
@@ -11,8 +12,18 @@ export function difference(found: Json | undefined, wanted: Json, path: readonly
     return undefined;
   }
   // A zero or an empty text that was left out means the same.
+  const isAmount = path.some((key) => amounts.includes(key));
+  if (isAmount && sameAmount(found, wanted)) return undefined;
   const isSame = found === wanted || (found === undefined && (wanted === '' || wanted === 0 || wanted === false));
   return isSame ? undefined : pointer(path);
+}
+
+const amounts = ['limits', 'requests', 'sizeLimit', 'divisor'];
+
+/** The API server writes quantities its own way: 1000m is 1 there, and 1024Mi is 1Gi. */
+function sameAmount(found: Json | undefined, wanted: Json): boolean {
+  const canonical = (value: Json | undefined) => canonicalQuantity(String(value ?? ''));
+  return found !== undefined && canonical(found) === canonical(wanted);
 }
 
 /** Items with a name are compared by it, since others may add their own; all others in their order. */

@@ -24,6 +24,12 @@ export class ItemSplitter {
   #key = '';
   #inItems = false;
   #sawItems = false;
+  #sawList = false;
+
+  /** Whether there was a List, be it an empty one. */
+  get sawList(): boolean {
+    return this.#sawList;
+  }
 
   /** Takes a piece of text, and gives the objects that it completes. */
   *push(piece: string): Generator<string> {
@@ -75,6 +81,7 @@ export class ItemSplitter {
     if (this.#depth === 1 && mark === '[' && this.#key === 'items') {
       this.#inItems = true;
       this.#sawItems = true;
+      this.#sawList = true;
     }
     if (this.#isBetween()) this.#start = index;
     this.#depth++;

@@ -24,10 +24,12 @@ const mostGroups = 2000;
 export class AuditReport {
   readonly #groups = new Map<string, Group>();
   readonly counts = new Map<FindingCode, number>();
+  readonly #commands = new Set<string>();
   #left = 0;
 
   add(row: AuditRow): void {
     this.counts.set(row.finding, (this.counts.get(row.finding) ?? 0) + 1);
+    if (this.#commands.size < mostGroups) this.#commands.add(row.command);
     const key = JSON.stringify([row.namespace, row.owner, row.finding]);
     const known = this.#groups.get(key);
     if (known !== undefined) known.pods++;
@@ -50,7 +52,6 @@ export class AuditReport {
       finding,
       detail,
     ]);
-    const commands = [...new Set(groups.map(({ command }) => command))];
     const totals = [...this.counts].map(([finding, number]) => `${number} ${findings[finding]}`);
     return `${[
       ...columns([['NAMESPACE', 'OWNER', 'PODS', 'FINDING', 'DETAIL'], ...rows]),
@@ -59,7 +60,7 @@ export class AuditReport {
       `${paint('yellow', '‼')} of ${count(looked, 'Pod')}: ${totals.join(', ')}`,
       '',
       'To give them what they would get today:',
-      ...commands.map((command) => `  ${command}`),
+      ...[...this.#commands].map((command) => `  ${command}`),
     ].join('\n')}\n`;
   }
 }

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { at, isObject, type Json, type JsonObject, objectAt, textAt } from '../../src/json.js';
-import { cluster, deployment, eventually, namespace, pod } from './harness.js';
+import { cluster, deployment, eventually, namespace, pod, rootsIn } from './harness.js';
 
 // The verbs that look at a cluster: doctor, audit, explain.
 
@@ -23,8 +24,11 @@ if (made !== undefined) {
 
   await world.apply(namespace('missed'), namespace('shop', optIn));
   // Without a kubelet no new Pod becomes ready, so a rolling update would never end.
-  const before = deployment('before', 'shop', 2);
-  await world.apply({ ...before, spec: { ...objectAt(before, 'spec'), strategy: { type: 'Recreate' } } });
+  const recreated = (name: string, replicas: number): JsonObject => {
+    const one = deployment(name, 'shop', replicas);
+    return { ...one, spec: { ...objectAt(one, 'spec'), strategy: { type: 'Recreate' } } };
+  };
+  await world.apply(recreated('before', 2));
   await eventually(async () => (await world.pods('shop')).length === 2, 'no Pods');
 
   t.test('doctor says what is missing where nothing is installed', async (t) => {
@@ -84,6 +88,27 @@ if (made !== undefined) {
         /^failed: entry namespace\.signet\.dev differs at \/failurePolicy/,
       ],
       [
+        'its entries are as this version makes them',
+        () =>
+          edit('mutatingwebhookconfiguration signet', [
+            { op: 'add', path: '/webhooks/1/matchConditions/-', value: { name: 'never', expression: 'false' } },
+          ]),
+        () => edit('mutatingwebhookconfiguration signet', [{ op: 'remove', path: '/webhooks/1/matchConditions/1' }]),
+        /^failed: entry pod\.signet\.dev has something of its own at \/matchConditions/,
+      ],
+      [
+        'the guard is there, and refuses',
+        () =>
+          edit('validatingadmissionpolicybinding signet-guard', [
+            { op: 'replace', path: '/spec/validationActions', value: ['Audit'] },
+          ]),
+        () =>
+          edit('validatingadmissionpolicybinding signet-guard', [
+            { op: 'replace', path: '/spec/validationActions', value: ['Deny'] },
+          ]),
+        /^failed: it differs at \/spec\/validationActions/,
+      ],
+      [
         'no other injector is registered for the same Pods',
         () => world.apply(otherInjector({})),
         () => world.apply(otherInjector({ matchLabels: { 'signet.dev/never': 'x' } })),
@@ -131,9 +156,21 @@ if (made !== undefined) {
       child.kill('SIGKILL');
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
     }
+    const other = Buffer.from(textAt(objectAt(await world.get('cm kube-root-ca.crt -n shop'), 'data'), 'ca.crt') ?? '');
     const away = await doctor();
     t.match(statusOf(away, 'caBundle verifies what the endpoint serves'), /^failed: 127\.0\.0\.1:\d+: .*ECONNREFUSED/);
     t.match(statusOf(away, 'a Pod on a dry run comes back injected'), /^failed: .*signet/);
+    const fresh = await world.serve();
+    await eventually(() => fresh.isReady(), 'not ready');
+    const bundles = [0, 1, 2, 3].map((index) => ({
+      op: 'replace',
+      path: `/webhooks/${index}/clientConfig/caBundle`,
+      value: other.toString('base64'),
+    }));
+    await edit('mutatingwebhookconfiguration signet', bundles);
+    t.match(statusOf(await doctor(), 'caBundle verifies what the endpoint serves'), /^failed: .*(verify|self.signed)/);
+    await world.reinstall();
+    for (const { child } of world.replicas) child.kill('SIGKILL');
     await world.serveReady();
   });
 
@@ -154,7 +191,6 @@ if (made !== undefined) {
           failurePolicy: 'Ignore',
           clientConfig: { service: { name: 'linkerd-proxy-injector', namespace: 'linkerd', path: '/' } },
           namespaceSelector,
-          objectSelector: { matchLabels: { never: 'matches' } },
           rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods', 'services'] }],
         },
       ],
@@ -162,7 +198,7 @@ if (made !== undefined) {
   }
 
   t.test('audit lists what was missed and what is stale, with the command for its owner', async (t) => {
-    await world.apply(deployment('fresh', 'shop', 1), pod('bare', 'shop', {}, {}));
+    await world.apply(recreated('fresh', 1), pod('bare', 'shop', {}, {}));
     await eventually(async () => (await world.pods('shop', 'app=fresh')).length === 1, 'no Pod');
     const audit = async (...flags: readonly string[]) => {
       const { code, out, err } = await world.signet(['audit', ...asAdmin, '-o', 'json', ...flags]);
@@ -198,6 +234,24 @@ if (made !== undefined) {
       owners.map((one) => `${one} stale_source`),
     );
     t.same(await values('clusterDomain=cluster.local'), [], 'what changes nothing is not stale');
+    t.same(
+      await values('proxy.nativeSidecar=false'),
+      owners.map((one) => `${one} stale_values`),
+    );
+    // The roots are a variable of the proxy, which it reads when it starts; times are told in seconds.
+    await delay(1100);
+    const roots = await world.get('cm linkerd-identity-trust-roots -n linkerd');
+    const pem = textAt(objectAt(roots, 'data'), 'ca-bundle.crt') ?? '';
+    await world.apply(rootsIn('linkerd', `# changed\n${pem}`));
+    await eventually(async () => (await audit()).rows.length === 4, 'the changed roots are not noticed');
+    t.same(
+      (await audit()).rows,
+      owners.map((one) => `${one} stale_trust_roots`),
+    );
+    await world.kubectl('rollout restart deployment/before deployment/fresh -n shop');
+    await world.kubectl('delete pod bare -n shop');
+    await eventually(async () => (await audit()).code === 0, 'the restart did not help');
+    await world.apply(pod('bare', 'shop', {}, {}));
     const offline = await world.kubectl('get pods,ns -A -o json');
     const read = await world.signet(['audit', '--set', 'linkerdVersion=edge-27.1.1', '-'], offline.out);
     t.equal(read.code, 1, read.err);

@@ -1,9 +1,13 @@
+import { ApiError } from '../../cluster/api.js';
 import { seeFeatures } from '../../cluster/features.js';
 import { features } from '../../inject/identity/features.js';
 import { component, objects, selector } from '../../install/options.js';
 import { permissions, targetOf } from '../../install/permissions.js';
 import { at, entryOf, type JsonObject, objectAt, textAt } from '../../json.js';
+import { isManifestError } from '../../manifest/errors.js';
+import type { Values } from '../../values/keys.js';
 import { installedValues } from '../cluster.js';
+import { mistakeText } from '../documents.js';
 import { beware, broken, type Check, type Context, type Said, well } from './context.js';
 
 const trouble = '#when-something-is-wrong';
@@ -84,11 +88,18 @@ async function mayDo(context: Context): Promise<Said> {
   const { api, home } = context;
   const options = await context.options();
   const isSelfSigned = (await deploymentArgs(context)).includes('--self-signed') || options.url !== '';
+  const { trustRoots } = (await context.values()).values.signet;
+  const isNeeded = {
+    base: true,
+    'self-signed': isSelfSigned,
+    'trust-roots': trustRoots.source === 'configMap' && trustRoots.distribute,
+    audit: (await deploymentArgs(context)).includes('--audit-interval'),
+  };
   const as = `system:serviceaccount:${home}:${objects.account}`;
   const denied: string[] = [];
   let asked = 0;
   for (const one of permissions) {
-    if (one.component === 'audit' || (one.component === 'self-signed' && !isSelfSigned)) continue;
+    if (!isNeeded[one.component]) continue;
     for (const verb of one.verbs) {
       asked++;
       const attributes: JsonObject =
@@ -141,7 +152,14 @@ async function replicas(context: Context): Promise<Said> {
 
 async function valuesHold({ api, home }: Context): Promise<Said> {
   const configMap = await api.get(`/api/v1/namespaces/${home}/configmaps/${objects.values}`);
-  const { values } = await installedValues(api, home);
+  let values: Values;
+  try {
+    values = (await installedValues(api, home)).values;
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    const words = isManifestError(error) ? mistakeText(error) : error instanceof Error ? error.message : String(error);
+    return broken(words, `correct ConfigMap ${home}/${objects.values}; until then the last good values are used`);
+  }
   const version = entryOf(objectAt(configMap, 'metadata'), 'resourceVersion') ?? '?';
   const proxy = values.proxy.image.version || values.linkerdVersion;
   return well(`resourceVersion ${version}, preset ${values.signet.preset}, proxy ${proxy}`);

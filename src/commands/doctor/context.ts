@@ -2,7 +2,7 @@ import type { Api } from '../../cluster/api.js';
 import { namespaceOf } from '../../cluster/namespaces.js';
 import type { Namespace } from '../../inject/decide/opt-in.js';
 import { asks } from '../../inject/decide/opt-in.js';
-import { injectKey } from '../../inject/names.js';
+import { admissionWebhooks, injectKey, modeKey } from '../../inject/names.js';
 import { fromValues } from '../../install/from-values.js';
 import { type InstallOptions, objects } from '../../install/options.js';
 import { entryOf, type JsonObject, listAt, objectAt, textAt } from '../../json.js';
@@ -67,15 +67,21 @@ export class Context {
     );
   }
 
-  /** Every namespace that has opted in. */
+  /** Every namespace that has opted in, and whose Pods are not left alone for another reason. */
   optedIn(): Promise<readonly Namespace[]> {
     return this.#once('namespaces', async () => {
+      const excluded = [...(await this.values()).values.signet.excludedNamespaces, this.home];
+      const isLeftAlone = ({ name, labels, annotations }: Namespace) =>
+        excluded.includes(name) ||
+        entryOf(labels, admissionWebhooks) === 'disabled' ||
+        entryOf(annotations, modeKey) === 'audit';
       const found: Namespace[] = [];
       for await (const object of this.api.items('/api/v1/namespaces')) {
         const namespace = namespaceOf(object);
         if (namespace === undefined) continue;
-        if (asks((entryOf(namespace.labels, injectKey) || entryOf(namespace.annotations, injectKey)) ?? ''))
-          found.push(namespace);
+        const isGoing = textAt(objectAt(object, 'status'), 'phase') === 'Terminating';
+        const asked = (entryOf(namespace.labels, injectKey) || entryOf(namespace.annotations, injectKey)) ?? '';
+        if (asks(asked) && !isGoing && !isLeftAlone(namespace)) found.push(namespace);
       }
       return found;
     });

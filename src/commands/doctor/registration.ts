@@ -1,4 +1,7 @@
+import { ApiError } from '../../cluster/api.js';
 import { difference } from '../../inject/difference.js';
+import { guard } from '../../install/guard.js';
+import { objects } from '../../install/options.js';
 import { webhookConfiguration } from '../../install/registration.js';
 import { whyNotSelected } from '../../install/selector.js';
 import { at, type Json, type JsonObject, listAt, objectAt, textAt } from '../../json.js';
@@ -12,6 +15,7 @@ const reinstall =
 export const registrationChecks: readonly Check[] = [
   { group, check: 'the webhook configuration is there', section: '#install', run: isThere },
   { group, check: 'its entries are as this version makes them', section: '#install', run: isAsMade },
+  { group, check: 'the guard is there, and refuses', section: '#how-it-works', run: isGuarded },
   {
     group,
     check: 'no other injector is registered for the same Pods',
@@ -26,6 +30,9 @@ async function isThere(context: Context): Promise<Said> {
   return entries === 0 ? broken('it has no entries', reinstall) : well(`${entries} entries`);
 }
 
+/** Where the API server adds nothing by itself, so that everything there is somebody's word. */
+const exact = ['matchConditions', 'namespaceSelector', 'objectSelector'];
+
 async function isAsMade(context: Context): Promise<Said> {
   const found = listAt(await context.configuration(), 'webhooks');
   const wanted = listAt(webhookConfiguration(await context.options()), 'webhooks');
@@ -35,9 +42,35 @@ async function isAsMade(context: Context): Promise<Said> {
     if (own === undefined) return broken(`entry ${name} is missing`, reinstall);
     const place = difference(own, entry);
     if (place !== undefined) return broken(`entry ${name} differs at ${place}`, reinstall);
+    const odd = exact.find((key) => difference(at(entry, key), at(own, key) ?? []) !== undefined);
+    if (odd !== undefined)
+      return broken(
+        `entry ${name} has something of its own at /${odd}`,
+        'an apply leaves what others added: delete the webhook configuration and install it again',
+      );
   }
   const extra = found.find((one) => !wanted.some((entry) => textAt(entry, 'name') === textAt(one, 'name')));
   return extra === undefined ? well() : broken(`entry ${textAt(extra, 'name')} is not of this version`, reinstall);
+}
+
+const policies = '/apis/admissionregistration.k8s.io/v1';
+
+/** Without it a Pod that asks by its namespace's annotation slips through while the webhook is away. */
+async function isGuarded(context: Context): Promise<Said> {
+  const hint = 'install the component guard, unless you have left it out on purpose';
+  const read = (kind: string) => context.api.get(`${policies}/${kind}/${objects.guard}`).catch(missing);
+  const [policy, binding] = await Promise.all([
+    read('validatingadmissionpolicies'),
+    read('validatingadmissionpolicybindings'),
+  ]);
+  if (policy === undefined || binding === undefined) return beware('it is not installed', hint);
+  const [wantedPolicy, wantedBinding] = guard(await context.options());
+  const place = difference(policy, wantedPolicy ?? null) ?? difference(binding, wantedBinding ?? null);
+  return place === undefined ? well() : broken(`it differs at ${place}`, reinstall);
+}
+
+function missing(error: unknown): undefined {
+  if (!(error instanceof ApiError && error.status === 404)) throw error;
 }
 
 /** How the injectors of other meshes show: by the configuration or the Service it leads to. */
@@ -49,7 +82,9 @@ async function isAlone(context: Context): Promise<Said> {
   for await (const configuration of context.api.items(configurations)) {
     const name = textAt(objectAt(configuration, 'metadata'), 'name') ?? '';
     for (const entry of listAt(configuration, 'webhooks')) {
-      if (!isInjector(name, entry) || !asksForPods(entry)) continue;
+      // One that asks for a label of its own on the Pod is for other Pods.
+      const isForAll = whyNotSelected(at(entry, 'objectSelector'), {}) === undefined;
+      if (!isInjector(name, entry) || !asksForPods(entry) || !isForAll) continue;
       const both = optedIn.find(({ labels }) => whyNotSelected(at(entry, 'namespaceSelector'), labels) === undefined);
       const hint = 'whoever comes first wins: take the other out of the way';
       if (both !== undefined) return broken(`${name} also sees the Pods of namespace ${both.name}`, hint);
