@@ -37,13 +37,13 @@ flat once it is warm:
 `;
 }
 
-const [width, left, barHeight, gap] = [860, 330, 18, 10];
+const [width, left, right, barHeight, gap] = [880, 350, 120, 18, 10];
 const most = 3;
 
 /** The same as a picture: a bar for each ratio, and a mark where its floor is. */
 export function picture(rows: readonly Row[], machine: string): string {
   const height = 60 + rows.length * (barHeight + gap);
-  const scale = (width - left - 120) / most;
+  const scale = (width - left - right) / most;
   const bars = rows.map((row, index) => bar(row, 44 + index * (barHeight + gap), scale));
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="12">
   <title>signet beside something bare</title>
@@ -67,7 +67,7 @@ function bar({ name, ratio, floor, holds, detail }: Row, y: number, scale: numbe
     <text x="${left - 10}" y="${y + 13}" text-anchor="end" fill="#1f2933">${asXml(name)}</text>
     <rect x="${left}" y="${y}" width="${Math.max(1, shown * scale).toFixed(1)}" height="${barHeight}" rx="2" fill="${holds ? '#2f6f9f' : '#b42318'}"/>
     ${mark}
-    <text x="${left + shown * scale + 8}" y="${y + 13}" fill="#52606d">${asXml(label)}</text>
+    <text x="${width - 16}" y="${y + 13}" text-anchor="end" fill="#52606d">${asXml(label)}</text>
   </g>`;
 }
 
