@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { bundledPackages, withTables } from '../scripts/docs.js';
+import { checks } from '../src/commands/doctor.js';
 import { signet } from './support.js';
 
 const readme = readFileSync('README.md', 'utf8');
@@ -36,6 +37,7 @@ t.test('what the README links to is there', async (t) => {
         .replaceAll(' ', '-'),
     ),
   );
+  for (const { section, check } of checks) t.ok(headings.has(section.slice(1)), `doctor, ${check}: ${section}`);
   for (const [, target = ''] of readme.matchAll(/\]\(([^)\s]+)\)/g)) {
     if (target.startsWith('#')) t.ok(headings.has(target.slice(1)), target);
     else if (!target.startsWith('http')) t.ok(existsSync(target), target);
