@@ -53,6 +53,8 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
   const log = pino({ level: given.last('log-level') ?? 'info', base: null });
   const metrics = new Metrics();
   let mesh = meshFrom(given, terminal);
+  /** As it was read last; what the API server has is looked up before it holds. */
+  let wanted = mesh;
   let lookedAt = 0;
   let notReady: string | undefined = 'starting';
   const files = filesFrom(given, (message) => log.warn(message));
@@ -62,15 +64,18 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
     : // A third of the time to start, for nothing where there is no cluster.
       await (await import('./serve-cluster.js')).clusterSurroundings(given, log, files);
 
-  const look = async (next: Mesh) => {
+  const look = async () => {
+    const next = wanted;
     lookedAt = Date.now();
     const seen = await around.features(next.values).catch((error: unknown) => {
       log.warn({ error: causeOf(error) }, 'cannot see what the API server has');
       return unknownFeatures;
     });
+    // Newer values were read meanwhile, and are looked after themselves.
+    if (next !== wanted) return;
     // A mesh of the same features stays the same object, by which decisions are remembered.
-    const isSame = JSON.stringify(seen) === JSON.stringify(next.features);
-    mesh = isSame ? next : { ...next, features: seen };
+    const isSame = mesh.loaded === next.loaded && JSON.stringify(seen) === JSON.stringify(mesh.features);
+    if (!isSame) mesh = { ...next, features: seen };
     for (const warning of unseenFeatures(mesh, mesh.values)) log.warn(warning);
   };
   const app = createApp(
@@ -80,7 +85,7 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
         around.decided(review, admission);
         // Somebody may have switched the feature on since, or let us look.
         const isOpen = admission.reason === 'api_server_lacks_feature' || unseenFeatures(mesh, mesh.values).length > 0;
-        if (isOpen && Date.now() - lookedAt > lookAgainMs) void look(mesh);
+        if (isOpen && Date.now() - lookedAt > lookAgainMs) void look();
       },
       mesh: () => mesh,
       metrics,
@@ -97,11 +102,11 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
   const stopCertificates = serveCertificates(around.certificates, app.server, metrics, log, client);
   const stopValues = watchValues(given, metrics, log, around.valuesInvalid, (next) => {
     around.use(next.values);
-    // What the new values need is looked up before the first Pod is judged by them.
-    void look(next);
+    wanted = next;
+    void look();
   });
   around.use(mesh.values);
-  await look(mesh);
+  await look();
   const stopAudit = around.audit(() => mesh, metrics);
   const admin = createAdmin(metrics, { notReady: () => notReady });
   const port = await listen(

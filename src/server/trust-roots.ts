@@ -1,6 +1,4 @@
-import type { Namespace } from '../inject/decide/opt-in.js';
-import { asks } from '../inject/decide/opt-in.js';
-import { injectKey } from '../inject/names.js';
+import { asks, type Namespace, wordOf } from '../inject/decide/opt-in.js';
 import { entryOf, type JsonObject } from '../json.js';
 import type { Values } from '../values/keys.js';
 import { bundleFlaw, pemBlocks } from '../values/pem.js';
@@ -140,8 +138,7 @@ export class TrustRootsKeeper<C extends Copy> {
     const { signet } = this.#wiring.values();
     if (signet.excludedNamespaces.includes(name)) return false;
     const namespace = this.#wiring.namespace(name);
-    if (namespace === undefined) return false;
-    return asks((entryOf(namespace.labels, injectKey) || entryOf(namespace.annotations, injectKey)) ?? '');
+    return namespace !== undefined && asks(wordOf(namespace));
   }
 
   /** The roots of the control plane with those of the other trust domains, each certificate once. */

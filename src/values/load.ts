@@ -75,7 +75,7 @@ export function load(given: readonly Layer[]): LoadResult {
   const own = given.map((layer) => canonicalLayer(layer, mistakes, suspicions));
   const layers = [{ tree: defaultsUnder(own), place: () => ({ from: 'default' }) as const }, presetLayer(own), ...own];
   const originOf = (path: readonly string[]) => lastToSay(layers, path);
-  const tree = layers.reduce((below, layer) => merge(below, layer.tree), {} as JsonObject);
+  const tree = layers.reduce<JsonObject>((below, layer) => merge(below, layer.tree), {});
   const report = (path: readonly string[], expected: string, found: Json) =>
     mistakes.push({ path: path.join('.'), expected, found: describe(found), origin: originOf(path) });
   const values = read(table, tree, report);
@@ -88,7 +88,7 @@ export function load(given: readonly Layer[]): LoadResult {
 /** The values with some keys set anew, read by the same table. */
 export function withChanges(loaded: Loaded, changes: readonly Change[]): Values {
   if (changes.length === 0) return loaded.values;
-  const over = changes.reduce((tree, one) => merge(tree, nest(one.path.split('.'), one.value)), {} as JsonObject);
+  const over = changes.reduce<JsonObject>((tree, one) => merge(tree, nest(one.path.split('.'), one.value)), {});
   return read(table, replaceLeaves(loaded.tree, over, table), () => {});
 }
 

@@ -113,7 +113,8 @@ if (made !== undefined) {
   });
 
   t.test('opting in and out, row by row, and which entry was called', async (t) => {
-    const words = [undefined, 'enabled', 'disabled'] as const;
+    const words = [undefined, 'enabled', 'ingress', 'disabled'] as const;
+    const asks = (word: string | undefined) => word === 'enabled' || word === 'ingress';
     const rows: JsonObject[] = [];
     const expectations = new Map<string, { injected: boolean; entry: string }>();
     const values = (word: string | undefined): JsonObject => (word === undefined ? {} : { 'linkerd.io/inject': word });
@@ -123,21 +124,24 @@ if (made !== undefined) {
         rows.push(namespace(name, values(nsLabel), values(nsAnnotation)));
         for (const [i, podLabel] of words.entries())
           for (const [j, podAnnotation] of words.entries())
-            for (const alone of [false, true]) {
-              const id = `p-${i}${j}${alone ? '-alone' : ''}`;
-              const own = alone ? { 'signet.dev/inject': 'identity' } : {};
-              rows.push(pod(id, name, values(podLabel), { ...values(podAnnotation), ...own }));
+            for (const alone of ['', 'labels', 'annotations'] as const) {
+              const id = `p-${i}${j}${alone === '' ? '' : `-${alone}-alone`}`;
+              const own = { 'signet.dev/inject': 'identity' };
+              const saying = (map: string, rest: JsonObject) => (alone === map ? { ...rest, ...own } : rest);
+              rows.push(
+                pod(id, name, saying('labels', values(podLabel)), saying('annotations', values(podAnnotation))),
+              );
               const asked = nsLabel ?? nsAnnotation ?? '';
               const isOut = podLabel === 'disabled' || podAnnotation === 'disabled';
-              const podAsks = !isOut && (alone || (podLabel ?? podAnnotation) === 'enabled');
-              const injected = !isOut && (asked === 'enabled' || podAsks);
-              const entry = nsLabel === 'enabled' ? (isOut ? 'none' : 'namespace') : podAsks ? 'pod' : 'rest';
+              const podAsks = !isOut && (alone !== '' || asks(podLabel ?? podAnnotation));
+              const injected = !isOut && (asks(asked) || podAsks);
+              const entry = asks(nsLabel) ? (isOut ? 'none' : 'namespace') : podAsks ? 'pod' : 'rest';
               expectations.set(`${name}/${id}`, { injected, entry });
             }
       }
     await world.apply(...rows.filter(({ kind }) => kind === 'Namespace'));
     await eventually(async () => {
-      const account = await world.kubectl('get sa default -n row-22');
+      const account = await world.kubectl('get sa default -n row-33');
       return account.code === 0;
     }, 'the ServiceAccounts are not there');
     await world.apply(...rows.filter(({ kind }) => kind === 'Pod'));
@@ -162,7 +166,29 @@ if (made !== undefined) {
       if ([...called].join() !== (entry === 'none' ? '' : entry))
         t.fail(`${where}: called by ${[...called].join() || 'none'}, expected ${entry}`);
     }
-    t.equal(expectations.size, 3 ** 4 * 2);
+    t.equal(expectations.size, 4 ** 4 * 3);
+  });
+
+  t.test('what is never touched is never sent, and audit mode changes nothing', async (t) => {
+    await world.apply(
+      namespace('audited', {}, { ...optIn, 'signet.dev/mode': 'audit' }),
+      namespace('switched-off', { ...optIn, 'config.linkerd.io/admission-webhooks': 'disabled' }),
+    );
+    const rows: readonly (readonly [string, JsonObject, boolean])[] = [
+      ['audited', {}, true],
+      ['switched-off', {}, false],
+      ['kube-system', optIn, false],
+      ['by-label', { 'linkerd.io/control-plane-component': 'x' }, false],
+    ];
+    for (const [where, labels, isSent] of rows) {
+      const made = async () =>
+        (await world.kubectl('apply -f -', JSON.stringify(pod('never', where, labels, {})))).code === 0;
+      await eventually(made, `no Pod in ${where}`, 20_000);
+      t.notOk(hasContainer(await world.get(`pod never -n ${where}`)), `${where} is left alone`);
+      const line = new RegExp(`"namespace":"${where}","name":"never"`);
+      t.equal(line.test(world.replicas[0]?.log() ?? ''), isSent, `${where}: ${isSent ? 'sent' : 'never sent'}`);
+    }
+    t.match(world.replicas[0]?.log() ?? '', /"namespace":"audited","name":"never".*"reason":"audit_mode"/);
   });
 
   const cached = new Map<string, readonly JsonObject[]>();

@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { ended, freePorts } from '../../scripts/control-plane/start.js';
 import { at, type JsonObject, objectAt, textAt } from '../../src/json.js';
@@ -30,10 +29,17 @@ if (made !== undefined) {
     readonly words: Set<string>;
   }
 
-  /** Creates Pods without a pause while something happens: of four, one opts in by each of the three ways, one not at all. */
-  async function under(fault: () => Promise<void>): Promise<Counts> {
+  /**
+   * Creates Pods without a pause while something happens: of four, one opts in by each of the three ways, one not at all. The
+   * fault is handed a function that waits until so many more have come.
+   */
+  async function under(fault: (more: (pods: number) => Promise<void>) => Promise<void>): Promise<Counts> {
     const counts: Counts = { asked: 0, refused: 0, uninjected: 0, plain: 0, plainRefused: 0, words: new Set() };
     let isOver = false;
+    const more = (pods: number) => {
+      const enough = counts.asked + counts.plain + pods;
+      return eventually(() => counts.asked + counts.plain >= enough, 'the stream has dried up');
+    };
     const kinds = [
       ['labelled', {}],
       ['annotated', {}],
@@ -68,7 +74,7 @@ if (made !== undefined) {
     };
     const lanes = [0, 1].map(stream);
     try {
-      await fault();
+      await fault(more);
     } finally {
       isOver = true;
       await Promise.all(lanes);
@@ -100,7 +106,7 @@ if (made !== undefined) {
       );
     }
     t.pass('every ReplicaSet reaches its count');
-    holds(t, 'afterwards', await under(() => delay(1500)), false);
+    holds(t, 'afterwards', await under((more) => more(16)), false);
   }
 
   const everywhere = (name: string) =>
@@ -113,12 +119,12 @@ if (made !== undefined) {
     balancer.backends = [ports[0] ?? 0, ports[1] ?? 0];
     await world.serveReady(ports[0], ...short);
     await world.serveReady(ports[1], ...short);
-    holds(t, 'nothing wrong', await under(() => delay(3000)), false);
+    holds(t, 'nothing wrong', await under((more) => more(32)), false);
   });
 
   t.test('certificate and authority rotate every few seconds', async (t) => {
     const before = await world.get('secret signet-tls -n signet');
-    const counts = await under(async () => {
+    const counts = await under(async (more) => {
       await eventually(
         async () => {
           const now = await world.get('secret signet-tls -n signet');
@@ -127,7 +133,7 @@ if (made !== undefined) {
         'the authority does not rotate',
         60_000,
       );
-      await delay(4000);
+      await more(32);
     });
     holds(t, 'rotation', counts, false);
     const manifests = await world.signet(['install', '--url', `https://127.0.0.1:${world.port}`]);
@@ -135,13 +141,13 @@ if (made !== undefined) {
   });
 
   t.test('values are broken, and mended', async (t) => {
-    const counts = await under(async () => {
+    const counts = await under(async (more) => {
       writeFileSync(values, 'proxy: {cores: many}\n');
       await eventually(
         () => world.replicas.every(({ log }) => /the values on disk are invalid/.test(log())),
         'nobody notices',
       );
-      await delay(1000);
+      await more(16);
       writeFileSync(values, 'proxy: {logLevel: debug}\n');
       await eventually(() => world.replicas.every(({ log }) => /the values were read again/.test(log())), 'not mended');
     });
@@ -171,10 +177,10 @@ if (made !== undefined) {
 
   t.test('one of two replicas is killed without a word', async (t) => {
     await everywhere('killed');
-    const counts = await under(async () => {
+    const counts = await under(async (more) => {
       const [first] = world.replicas.filter(({ child }) => child.exitCode === null && child.signalCode === null);
       if (first !== undefined) await ended(first.child, 'SIGKILL');
-      await delay(2000);
+      await more(16);
       await world.serveReady(first?.port, ...short);
     });
     holds(t, 'kill -9', counts, true);
@@ -183,7 +189,7 @@ if (made !== undefined) {
 
   t.test('caBundle is overwritten by hand', async (t) => {
     await everywhere('bundle');
-    const counts = await under(async () => {
+    const counts = await under(async (more) => {
       const other = await world.get('cm kube-root-ca.crt -n labelled');
       const bundle = Buffer.from(textAt(objectAt(other, 'data'), 'ca.crt') ?? '').toString('base64');
       const patch = [0, 1, 2, 3].map((index) => ({
@@ -199,7 +205,7 @@ if (made !== undefined) {
         async () => !JSON.stringify(await world.get('mutatingwebhookconfiguration signet')).includes(bundle),
         'nobody repairs it',
       );
-      await delay(1000);
+      await more(16);
     });
     holds(t, 'caBundle overwritten', counts, true);
     await recovers(t, 'bundle');
@@ -207,7 +213,7 @@ if (made !== undefined) {
 
   t.test('the Secret is deleted', async (t) => {
     await everywhere('secret');
-    const counts = await under(async () => {
+    const counts = await under(async (more) => {
       const before = await world.get('secret signet-tls -n signet');
       await world.kubectl('delete secret signet-tls -n signet');
       await eventually(async () => {
@@ -215,7 +221,7 @@ if (made !== undefined) {
         const uid = out === '' ? undefined : at(objectAt(JSON.parse(out), 'metadata'), 'uid');
         return uid !== undefined && uid !== at(objectAt(before, 'metadata'), 'uid');
       }, 'it does not come back');
-      await delay(2000);
+      await more(16);
     });
     holds(t, 'Secret deleted', counts, true);
     await recovers(t, 'secret');
@@ -223,9 +229,9 @@ if (made !== undefined) {
 
   t.test('the API server is restarted', async (t) => {
     await everywhere('restart');
-    const counts = await under(async () => {
+    const counts = await under(async (more) => {
       await world.plane.restartApiServer(true);
-      await delay(3000);
+      await more(24);
     });
     holds(t, 'API server restarted', counts, true);
     await recovers(t, 'restart');

@@ -1,12 +1,11 @@
 import type { Api } from '../../cluster/api.js';
 import { namespaceOf } from '../../cluster/namespaces.js';
 import type { Namespace } from '../../inject/decide/opt-in.js';
-import { asks } from '../../inject/decide/opt-in.js';
-import { admissionWebhooks, injectKey, modeKey } from '../../inject/names.js';
+import { asks, wordOf } from '../../inject/decide/opt-in.js';
+import { admissionWebhooks, modeKey } from '../../inject/names.js';
 import { fromValues } from '../../install/from-values.js';
 import { type InstallOptions, objects } from '../../install/options.js';
-import { entryOf, type JsonObject, listAt, objectAt, textAt } from '../../json.js';
-import type { Loaded } from '../../values/load.js';
+import { entryOf, listAt, objectAt, textAt } from '../../json.js';
 import { load } from '../../values/load.js';
 import { installedValues } from '../cluster.js';
 
@@ -44,7 +43,6 @@ export function broken(detail: string, hint: string): Said {
 export class Context {
   readonly api: Api;
   readonly home: string;
-  readonly #read = new Map<string, Promise<unknown>>();
 
   constructor(api: Api, home: string) {
     this.api = api;
@@ -52,40 +50,33 @@ export class Context {
   }
 
   /** The registration as it is in the cluster. */
-  configuration(): Promise<JsonObject> {
-    return this.#once('configuration', () => this.api.get(`${configurations}/${objects.webhook}`));
-  }
+  readonly configuration = once(() => this.api.get(`${configurations}/${objects.webhook}`));
 
   /** The values of the webhook; the defaults where they cannot be read, so that other checks can go on. */
-  async values(): Promise<Loaded> {
-    return this.#once('values', () =>
-      installedValues(this.api, this.home).catch(() => {
-        const defaults = load([]);
-        if ('mistakes' in defaults) throw new Error('the defaults are not valid');
-        return defaults.loaded;
-      }),
-    );
-  }
+  readonly values = once(() =>
+    installedValues(this.api, this.home).catch(() => {
+      const defaults = load([]);
+      if ('mistakes' in defaults) throw new Error('the defaults are not valid');
+      return defaults.loaded;
+    }),
+  );
 
   /** Every namespace that has opted in, and whose Pods are not left alone for another reason. */
-  optedIn(): Promise<readonly Namespace[]> {
-    return this.#once('namespaces', async () => {
-      const excluded = [...(await this.values()).values.signet.excludedNamespaces, this.home];
-      const isLeftAlone = ({ name, labels, annotations }: Namespace) =>
-        excluded.includes(name) ||
-        entryOf(labels, admissionWebhooks) === 'disabled' ||
-        entryOf(annotations, modeKey) === 'audit';
-      const found: Namespace[] = [];
-      for await (const object of this.api.items('/api/v1/namespaces')) {
-        const namespace = namespaceOf(object);
-        if (namespace === undefined) continue;
-        const isGoing = textAt(objectAt(object, 'status'), 'phase') === 'Terminating';
-        const asked = (entryOf(namespace.labels, injectKey) || entryOf(namespace.annotations, injectKey)) ?? '';
-        if (asks(asked) && !isGoing && !isLeftAlone(namespace)) found.push(namespace);
-      }
-      return found;
-    });
-  }
+  readonly optedIn = once(async () => {
+    const excluded = [...(await this.values()).values.signet.excludedNamespaces, this.home];
+    const isLeftAlone = ({ name, labels, annotations }: Namespace) =>
+      excluded.includes(name) ||
+      entryOf(labels, admissionWebhooks) === 'disabled' ||
+      entryOf(annotations, modeKey) === 'audit';
+    const found: Namespace[] = [];
+    for await (const object of this.api.items('/api/v1/namespaces')) {
+      const namespace = namespaceOf(object);
+      if (namespace === undefined) continue;
+      const isGoing = textAt(objectAt(object, 'status'), 'phase') === 'Terminating';
+      if (asks(wordOf(namespace)) && !isGoing && !isLeftAlone(namespace)) found.push(namespace);
+    }
+    return found;
+  });
 
   /** How this version would install what is installed. */
   async options(): Promise<InstallOptions> {
@@ -101,12 +92,14 @@ export class Context {
       ...fromValues(values),
     };
   }
+}
 
-  async #once<T>(key: string, read: () => Promise<T>): Promise<T> {
-    const known = this.#read.get(key) ?? read();
-    this.#read.set(key, known);
-    return known as Promise<T>;
-  }
+function once<T>(read: () => Promise<T>): () => Promise<T> {
+  let known: Promise<T> | undefined;
+  return () => {
+    known ??= read();
+    return known;
+  };
 }
 
 export const configurations = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations';

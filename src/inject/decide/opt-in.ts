@@ -31,12 +31,17 @@ export function optInOf(namespace: Namespace, labels: JsonObject, annotations: J
   const label = entryOf(labels, injectKey) ?? '';
   const annotation = entryOf(annotations, injectKey) ?? '';
   const own = (entryOf(labels, injectIdentityKey) || entryOf(annotations, injectIdentityKey)) ?? '';
-  const asked = (entryOf(namespace.labels, injectKey) || entryOf(namespace.annotations, injectKey)) ?? '';
+  const asked = wordOf(namespace);
   if (label === 'disabled' || annotation === 'disabled')
     return { namespace: asked, workload: 'disabled', alone: false };
   if (own === '') return { namespace: asked, workload: label || annotation, alone: false };
   if (own === 'identity') return { namespace: asked, workload: 'enabled', alone: true };
   return { namespace: asked, workload: `${injectIdentityKey}: ${own}`, alone: false };
+}
+
+/** What a namespace says of injection: its label, else its annotation. */
+export function wordOf({ labels, annotations }: Namespace): string {
+  return (entryOf(labels, injectKey) || entryOf(annotations, injectKey)) ?? '';
 }
 
 /** True of text that says something, and nothing that is understood. */
