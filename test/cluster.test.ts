@@ -542,35 +542,10 @@ t.test('Events go to the owner, once, off the hot path, and never for Pods that 
     outcome: 'injected' | 'skipped' = 'injected',
     reason: string = outcome,
   ) => {
-    const object = {
-      metadata: {
-        ownerReferences: uid === '' ? [] : [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', uid }],
-      },
-    };
-    const review = {
-      uid: 'u',
-      operation: 'CREATE',
-      kind: 'Pod',
-      resource: 'pods',
-      subresource: '',
-      namespace: 'shop',
-      dryRun: false,
-      object,
-    };
-    const verdict = {
-      subject: { is: 'other' as const, kind: 'Pod', name: '' },
-      outcome: 'inject' as const,
-      reason: 'injected' as const,
-      message: 'm',
-      advice: '',
-      passed: [],
-      optIn: { namespace: '', workload: '', alone: false },
-      askedBy,
-      plan: undefined,
-      additions: [],
-      warnings: [],
-    };
-    recorder.decided(review, { outcome, reason, answer: '', verdict });
+    const holder =
+      uid === '' ? undefined : { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', namespace: 'shop', uid };
+    const about = { name: 'web-1-', owner: undefined, holder, askedBy, message: 'm' };
+    recorder.decided('shop', { outcome, reason, answer: { allowed: true, patch: [], rest: '' }, about });
   };
   decide('a', 'namespace');
   decide('a', 'namespace');

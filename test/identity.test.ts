@@ -278,7 +278,7 @@ t.test('a Pod that would wait for trust roots is told so, by their name', async 
     object: pod({}),
   };
   const path = { namespaceAsked: false, lacksTrustRoots: true };
-  const answer = (tree: JsonObject) => admit(meshWith(tree), review, shop, path).answer;
+  const answer = (tree: JsonObject) => admit(meshWith(tree), review, shop, path).answer.rest;
   t.match(answer({}), /ConfigMap linkerd-identity-trust-roots is not in this namespace/);
   t.notMatch(answer({ identityTrustAnchorsPEM: 'PEM', signet: { trustRoots: { source: 'inline' } } }), /ConfigMap/);
 });

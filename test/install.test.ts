@@ -108,8 +108,7 @@ t.test('every combination of opt-in reaches the handler by the right entries, an
               dryRun: false,
               object: pod,
             };
-            const { verdict } = admit(mesh, review, namespace, { namespaceAsked: false });
-            const asked = verdict?.askedBy;
+            const asked = admit(mesh, review, namespace, { namespaceAsked: false }).about.askedBy;
             const where = JSON.stringify({
               nsLabel,
               nsAnnotation,

@@ -4,12 +4,14 @@ import { connect as connectPlain } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
+import fc from 'fast-check';
 import jsonpatch from 'fast-json-patch';
 import type { FastifyInstance } from 'fastify';
 import { generate } from 'selfsigned';
 import t, { type Test } from 'tap';
 import type { Admission } from '../src/admission/admit.js';
-import { answerText, patchText, respond } from '../src/admission/respond.js';
+import { base64Of, patchPieces } from '../src/admission/patch-text.js';
+import { respond, written } from '../src/admission/respond.js';
 import { bareNamespace, type Namespace } from '../src/inject/decide/opt-in.js';
 import { inject } from '../src/inject/inject.js';
 import { meshOf } from '../src/inject/mesh.js';
@@ -134,44 +136,81 @@ t.test('a Pod that asks comes back with the patch that inject() gives', async (t
 t.test('what is serialised once is what JSON.stringify would give', async (t) => {
   const object = pick(review, '/request/object') as JsonObject;
   const { additions } = inject(mesh(), { object, namespace: shop, origin: origins.webhook });
-  for (let round = 0; round < 2; round++) t.equal(patchText(additions), JSON.stringify(patchOf(additions)));
+  for (let round = 0; round < 2; round++) {
+    const pieces = patchPieces(additions);
+    const whole = pieces.map((piece) => (typeof piece === 'string' ? piece : piece.text)).join('');
+    t.equal(whole, JSON.stringify(patchOf(additions)), 'as text');
+    t.same(JSON.parse(Buffer.from(base64Of(pieces), 'base64').toString()), patchOf(additions), 'and as it is sent');
+  }
   const long = respond(
     'u',
-    answerText({ allowed: true, additions: [], warnings: ['x'.repeat(300)], reason: 'r', message: '' }),
+    written({ allowed: true, additions: [], warnings: ['x'.repeat(300)], reason: 'r', message: '' }),
   );
   t.equal(JSON.parse(long).response.warnings[0].length, 256);
 });
 
-t.test('replicas that are byte for byte alike are decided once, until values or namespace change', async (t) => {
+/** A review as a 1.36 API server sends it for a replica: what differs from one to the next is its uid and the name of a volume. */
+const replica = readFileSync('fixtures/reviews/as-the-api-server-sends-it.json', 'utf8').trim();
+const bodyOf = (number: number, volume = 'bcdf2', text = replica) =>
+  text
+    .replace(/"uid":"[^"]+"/, `"uid":"00000000-0000-0000-0000-${String(number).padStart(12, '0')}"`)
+    .replaceAll(/kube-api-access-\w{5}/g, `kube-api-access-${volume}`);
+
+t.test('replicas are decided once, until values or namespace change', async (t) => {
   let values = mesh();
   let namespace = shop;
   const { app, lines, decided } = harness(t, { mesh: () => values, namespace: () => namespace });
-  // As the API server writes it: kind first, on one line.
-  const body = (uid: string) => {
-    const { request } = structuredClone(review) as { request: JsonObject };
-    return JSON.stringify({ kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1', request: { ...request, uid } });
-  };
-  const uids = ['00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000002'];
-  await post(app, body(uids[0] ?? ''));
-  const [first, second] = [await post(app, body(uids[0] ?? '')), await post(app, body(uids[1] ?? ''))];
-  t.same([first.json.response.uid, second.json.response.uid], uids);
-  t.same({ ...first.json.response, uid: '' }, { ...second.json.response, uid: '' });
-  t.not(decided[0], decided[1], 'what comes once is not kept');
-  t.equal(decided[1], decided[2], 'from the second on it is the very same decision');
+  const answers = [];
+  for (const [number, volume] of ['aaaaa', 'bbbbb', 'ccccc'].entries())
+    answers.push((await post(app, bodyOf(number, volume))).json.response);
   t.match(
-    lines.slice(1, 3),
-    [
-      { uid: uids[0], reason: 'injected' },
-      { uid: uids[1], reason: 'injected' },
-    ],
+    answers.map(({ uid }) => uid.slice(-1)),
+    ['0', '1', '2'],
+    'each is answered by its uid',
+  );
+  t.not(decided[0]?.about, decided[1]?.about, 'what comes once is not kept');
+  t.equal(decided[1]?.about, decided[2]?.about, 'from the second on it is the very same decision');
+  t.match(
+    lines.map(({ uid, reason }) => `${uid} ${reason}`),
+    answers.map(({ uid }) => `${uid} injected`),
     'each has its line',
   );
+  const before = answers[2].patch;
+  t.equal((await post(app, bodyOf(3, 'ccccc'))).json.response.patch, before);
   values = mesh({ linkerdVersion: 'other' });
-  t.not((await post(app, body(uids[1] ?? ''))).json.response.patch, first.json.response.patch, 'new values');
+  t.not((await post(app, bodyOf(4, 'ccccc'))).json.response.patch, before, 'new values');
   namespace = { ...shop, annotations: {} };
-  t.equal((await post(app, body(uids[1] ?? ''))).json.response.patch, undefined, 'the namespace asks no more');
-  t.equal((await post(app, body('not-a-uid'))).json.response.uid, 'not-a-uid', 'other uids are answered the long way');
-  t.equal((await post(app, body(`${uids[0]}","x":"`.slice(0, 36)))).status, 200);
+  t.equal((await post(app, bodyOf(5, 'ccccc'))).json.response.patch, undefined, 'the namespace asks no more');
+  const uid = (text: string) => bodyOf(6).replace(/"uid":"[^"]+"/, `"uid":"${text}"`);
+  t.equal((await post(app, uid('not-a-uid'))).json.response.uid, 'not-a-uid', 'other uids are answered the long way');
+  t.equal((await post(app, bodyOf(7).replaceAll(/kube-api-access-\w{5}/g, '\0'))).status, 400, 'the mask is no name');
+});
+
+t.test('a replica is answered from memory as it would be by somebody who has never seen one', async (t) => {
+  const volume = fc.stringMatching(/^[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+  // Where an author could put the name to see what comes of it.
+  const played = fc.constantFrom<(text: string, name: string) => string>(
+    (text) => text,
+    (text, name) => text.replace('"prometheus.io/port":"9102"', `"config.linkerd.io/proxy-log-level":"${name}"`),
+    (text, name) => text.replace('"prometheus.io/port":"9102"', `"config.linkerd.io/proxy-cpu-limit":"${name}"`),
+    (text, name) => text.replace('"generateName":"web-666d75b895-"', `"name":"${name}"`),
+    (text, name) => text.replace('"generateName":"web-666d75b895-"', `"name":"${name}x"`),
+    (text, name) => text.replace('{"name":"tmp","emptyDir":{}}', `{"name":"${name}","emptyDir":{}}`),
+  );
+  let number = 0;
+  await fc.assert(
+    fc.asyncProperty(volume, volume, played, async (one, other, play) => {
+      const { app: fresh, lines: freshLines } = harness(t);
+      const { app: warm, lines } = harness(t);
+      const body = (name: string) => bodyOf(number++ % 1000, name, play(replica, 'kube-api-access-xxxxx'));
+      for (const name of [one, one, one]) await post(warm, body(name));
+      const asked = body(other);
+      const [found, wanted] = [await post(warm, asked), await post(fresh, asked)];
+      t.same(found, { ...wanted, headers: found.headers });
+      t.same({ ...lines.at(-1), micros: 0 }, { ...freshLines.at(-1), micros: 0 }, 'and so is its line in the log');
+    }),
+    { numRuns: 40 },
+  );
 });
 
 t.test('a skipped Pod that asked hears why, one that did not hears nothing', async (t) => {

@@ -18,27 +18,41 @@ const tuned = {
   'config.linkerd.io/skip-outbound-ports': '4222,6222',
 };
 
-/** Reviews as the API server writes them, of so many workloads: half of them say nothing of their own, half carry three annotations. */
-export function bodies(workloads: number): readonly string[] {
-  return Array.from({ length: workloads }, (_, index) =>
-    reviewOf((object) => {
-      object.metadata.labels.app = `web-${index}`;
-      if (index % 2 === 1) object.metadata.annotations = tuned;
-    }),
-  );
+/**
+ * Reviews as the API server sends them, of so many workloads with so many replicas each. Half of the workloads say nothing of their own,
+ * half carry three annotations. Replicas differ in the uid of the review and in the name of the token's volume, as they really do.
+ */
+export function bodies(workloads: number, replicas = 1): readonly string[] {
+  const all: string[] = [];
+  for (let replica = 0; replica < replicas; replica++)
+    for (let index = 0; index < workloads; index++) all.push(bodyOf(index, replica));
+  return all;
+}
+
+function bodyOf(index: number, replica: number): string {
+  const number = index * 1009 + replica;
+  const volume = number.toString(36).padStart(5, 'b').slice(-5);
+  return reviewOf(({ metadata }) => {
+    metadata.labels.app = `web-${index}`;
+    if (index % 2 === 1) metadata.annotations = { ...metadata.annotations, ...tuned };
+  })
+    .replace(/"uid":"[^"]+"/, `"uid":"00000000-0000-4000-8000-${String(number).padStart(12, '0')}"`)
+    .replaceAll(/kube-api-access-\w{5}/g, `kube-api-access-${volume}`);
 }
 
 /** The Pod of the example review, as far as it is changed here. */
 export interface ExamplePod {
-  metadata: { labels: Record<string, string>; annotations?: Record<string, string> };
+  metadata: { labels: Record<string, string>; annotations: Record<string, string> };
   spec: { containers: Record<string, unknown>[] };
 }
 
+const example = readFileSync('fixtures/reviews/as-the-api-server-sends-it.json', 'utf8');
+
 /** One review of the example Pod, changed. */
 export function reviewOf(change: (object: ExamplePod) => void): string {
-  const { request } = JSON.parse(readFileSync('fixtures/reviews/a-pod-that-asks.json', 'utf8'));
-  change(request.object);
-  return JSON.stringify({ kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1', request });
+  const review = JSON.parse(example);
+  change(review.request.object);
+  return JSON.stringify(review);
 }
 
 /** A server under measurement. */

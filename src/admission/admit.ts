@@ -4,16 +4,16 @@ import type { Mesh } from '../inject/mesh.js';
 import { createdBy, injectKey } from '../inject/names.js';
 import { origins } from '../inject/origin.js';
 import { entryOf } from '../json.js';
-import { type Answer, answerText } from './respond.js';
+import { type About, aboutNothing, aboutVerdict } from './about.js';
+import { type Answer, type Written, written } from './respond.js';
 import type { Review } from './review.js';
 
 /** What came of a review, for the answer, the log line and the metrics. */
 export interface Admission {
   readonly outcome: 'injected' | 'noted' | 'skipped' | 'refused' | 'passed';
   readonly reason: string;
-  /** The answer as text, but for the uid. */
-  readonly answer: string;
-  readonly verdict: Verdict | undefined;
+  readonly answer: Written;
+  readonly about: About;
 }
 
 /** What a path of the registration knows of the objects that come on it. */
@@ -30,9 +30,9 @@ export function concerns({ operation, kind, subresource }: Review): boolean {
 }
 
 /** An empty answer for everything else. */
-export function pass(): Admission {
+export function pass(review: Review): Admission {
   const answer = { allowed: true, additions: [], warnings: [], reason: 'not_concerned', message: '' };
-  return { outcome: 'passed', reason: answer.reason, answer: answerText(answer), verdict: undefined };
+  return { outcome: 'passed', reason: answer.reason, answer: written(answer), about: aboutNothing(review) };
 }
 
 /** Judges what is about to be created, and writes the answer. */
@@ -50,7 +50,8 @@ export function admit(mesh: Mesh, review: Review, namespace: Namespace, path: Pa
     reason,
     message: `${verdict.message}; ${verdict.advice} [${verdict.reason}]`,
   };
-  return { outcome: outcomeOf(verdict, isRefused, answer), reason, answer: answerText(answer), verdict };
+  const outcome = outcomeOf(verdict, isRefused, answer);
+  return { outcome, reason, answer: written(answer), about: aboutVerdict(review, verdict) };
 }
 
 /** The cache may lag behind the label by which the API server chose the path. */

@@ -1,5 +1,5 @@
 import type { Addition } from '../inject/additions.js';
-import { isArray, isObject, type Json, pointer } from '../json.js';
+import { base64Of, type Piece, patchPieces } from './patch-text.js';
 
 /** What is answered: let it pass, perhaps changed, or refuse it. */
 export interface Answer {
@@ -12,49 +12,33 @@ export interface Answer {
   readonly message: string;
 }
 
+/** An answer as text, but for the uid that it answers: its large parts were serialised before. */
+export interface Written {
+  readonly allowed: boolean;
+  /** The JSON Patch; empty where nothing is changed. */
+  readonly patch: readonly Piece[];
+  /** The other members. */
+  readonly rest: string;
+}
+
 /** Warnings over this many characters may be cut off by the API server (`AdmissionResponse.warnings`). */
 const longestWarning = 256;
 
-/** An answer as text, but for the uid that it answers: its large parts were serialised before. */
-export function answerText({ allowed, additions, warnings, reason, message }: Answer): string {
-  const parts = [`"allowed":${allowed}`];
-  if (allowed && additions.length > 0) {
-    parts.push(`"patchType":"JSONPatch","patch":"${Buffer.from(patchText(additions)).toString('base64')}"`);
-  }
-  if (!allowed) {
-    const status = { status: 'Failure', message: `signet: ${message}`, reason: 'Forbidden', code: 403 };
-    parts.push(`"status":${JSON.stringify(status)}`);
-  }
-  if (warnings.length > 0) parts.push(`"warnings":${JSON.stringify(warnings.map(cut))}`);
-  parts.push(`"auditAnnotations":{"reason":${JSON.stringify(reason)}}`);
-  return parts.join(',');
+/** Writes everything of an answer that can be written before it is known who asks. */
+export function written({ allowed, additions, warnings, reason, message }: Answer): Written {
+  const audit = `"auditAnnotations":{"reason":${JSON.stringify(reason)}}`;
+  const warned = warnings.length === 0 ? '' : `"warnings":${JSON.stringify(warnings.map(cut))},`;
+  if (allowed) return { allowed, patch: additions.length === 0 ? [] : patchPieces(additions), rest: warned + audit };
+  const status = { status: 'Failure', message: `signet: ${message}`, reason: 'Forbidden', code: 403 };
+  return { allowed, patch: [], rest: `"status":${JSON.stringify(status)},${warned}${audit}` };
 }
 
 /** The AdmissionReview that carries an answer. */
-export function respond(uid: string, answer: string): string {
-  return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":${JSON.stringify(uid)},${answer}}}`;
+export function respond(uid: string, { allowed, patch, rest }: Written): string {
+  const change = patch.length === 0 ? '' : `"patchType":"JSONPatch","patch":"${base64Of(patch)}",`;
+  return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":${JSON.stringify(uid)},"allowed":${allowed},${change}${rest}}}`;
 }
 
 function cut(warning: string): string {
   return warning.length > longestWarning ? `${warning.slice(0, longestWarning - 1)}…` : warning;
-}
-
-/** The JSON Patch as text, equal to `JSON.stringify(patchOf(additions))`. */
-export function patchText(additions: readonly Addition[]): string {
-  const operations = additions.map(
-    ({ path, value }) => `{"op":"add","path":${JSON.stringify(pointer(path))},"value":${jsonOf(value)}}`,
-  );
-  return `[${operations.join(',')}]`;
-}
-
-const texts = new WeakMap<object, string>();
-
-/** Containers and volumes come as the same objects again and again, and are turned into text once. */
-function jsonOf(value: Json): string {
-  if (!isObject(value) && !isArray(value)) return JSON.stringify(value);
-  const known = texts.get(value);
-  if (known !== undefined) return known;
-  const text = JSON.stringify(value);
-  texts.set(value, text);
-  return text;
 }

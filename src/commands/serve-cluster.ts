@@ -49,9 +49,9 @@ export async function clusterSurroundings(
     namespace: (name) => cache.find(name),
     isKnown: (name) => cache.has(name),
     certificates,
-    decided: (review, admission) => {
-      events.decided(review, admission);
-      if (admission.outcome === 'injected') roots.podAsked(review.namespace);
+    decided: (name, admission) => {
+      events.decided(name, admission);
+      if (admission.outcome === 'injected') roots.podAsked(name);
     },
     lacksTrustRoots: (name) => roots.areMissingIn(name),
     features: async (values) => (needsFeatures(values) ? seeFeatures(api) : {}),

@@ -3,7 +3,6 @@ import type { AddressInfo, Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import pino, { type Logger } from 'pino';
 import type { Admission } from '../admission/admit.js';
-import type { Review } from '../admission/review.js';
 import type { Namespace } from '../inject/decide/opt-in.js';
 import { type Features, unknownFeatures, unseenFeatures } from '../inject/identity/features.js';
 import type { Mesh } from '../inject/mesh.js';
@@ -27,7 +26,7 @@ export interface Surroundings {
   readonly namespace: (name: string) => Namespace | Promise<Namespace>;
   readonly isKnown: (name: string) => boolean;
   readonly certificates: CertificateSource;
-  readonly decided: (review: Review, admission: Admission) => void;
+  readonly decided: (namespace: string, admission: Admission) => void;
   /** Told when the values on disk turn invalid, so that whoever broke them can see it where they look. */
   readonly valuesInvalid: (mistakes: string) => void;
   /** Resolves when the API server can reach and trust the port. */
@@ -81,8 +80,8 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
   const app = createApp(
     {
       ...around,
-      decided: (review, admission) => {
-        around.decided(review, admission);
+      decided: (name, admission) => {
+        around.decided(name, admission);
         // Somebody may have switched the feature on since, or let us look.
         const isOpen = admission.reason === 'api_server_lacks_feature' || unseenFeatures(mesh, mesh.values).length > 0;
         if (isOpen && Date.now() - lookedAt > lookAgainMs) void look();

@@ -36,6 +36,8 @@ export class Collector {
   readonly #kept: Kept;
   readonly #additions: Addition[] = [];
   readonly #added = new Map<string, string[]>();
+  #lastPath: readonly string[] = [];
+  #lastNames: string[] = [];
   readonly #created: string[] = [];
   readonly #replaced: Record<string, string> = {};
 
@@ -63,10 +65,11 @@ export class Collector {
 
   /** Adds entries to a map, sorted by key; one that is there with the same value is left alone. */
   entries(path: readonly string[], entries: Iterable<readonly [string, string]>): void {
-    for (const [key, value] of [...entries].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      const full = [...this.#root, ...path, key];
-      const found = follow(this.#object, full);
+    const map = follow(this.#object, [...this.#root, ...path]);
+    for (const [key, value] of [...entries].sort(byKey)) {
+      const found = at(map, key);
       if (found === value) continue;
+      const full = [...this.#root, ...path, key];
       this.#additions.push({ path: full, value });
       if (found === undefined) this.#note(path, key);
       else this.#replaced[this.#pointer([...path, key])] = this.#kept(full, found) || JSON.stringify(found);
@@ -112,13 +115,25 @@ export class Collector {
     return pointer(parts);
   }
 
+  /** Many names go to few lists in a row. */
   #note(path: readonly string[], name: string): void {
-    const parent = this.#pointer(path);
-    const known = this.#added.get(parent);
-    if (known === undefined) this.#added.set(parent, [name]);
-    else known.push(name);
+    if (path !== this.#lastPath) {
+      const parent = this.#pointer(path);
+      const names = this.#added.get(parent) ?? [];
+      this.#added.set(parent, names);
+      this.#lastPath = path;
+      this.#lastNames = names;
+    }
+    this.#lastNames.push(name);
   }
 }
+
+function byKey([a]: readonly [string, string], [b]: readonly [string, string]): number {
+  return a < b ? -1 : 1;
+}
+
+const annotationsPath = ['metadata', 'annotations'];
+const labelsPath = ['metadata', 'labels'];
 
 /** Adds metadata to a Pod template or any other object: annotations first, then labels, as Linkerd orders them. */
 export function addMetadata(
@@ -127,12 +142,12 @@ export function addMetadata(
   labels: Iterable<readonly [string, string]>,
 ): void {
   to.ensure(['metadata'], {});
-  to.ensure(['metadata', 'annotations'], {});
-  to.entries(['metadata', 'annotations'], annotations);
+  to.ensure(annotationsPath, {});
+  to.entries(annotationsPath, annotations);
   const wanted = [...labels];
   if (wanted.length === 0) return;
-  to.ensure(['metadata', 'labels'], {});
-  to.entries(['metadata', 'labels'], wanted);
+  to.ensure(labelsPath, {});
+  to.entries(labelsPath, wanted);
 }
 
 /** Gives the author's own containers what they are to have. Comes before all other containers, whose indices it would miss. */

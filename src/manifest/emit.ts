@@ -2,7 +2,7 @@ import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 import { writeQuoted, writeScalar } from './scalar.js';
 import type { Style } from './style.js';
 
-/** Texts of objects that come again and again (containers, volumes), by where and how they were written. */
+/** Texts of objects that come again and again (containers, volumes: what is frozen), by where and how they were written. */
 const written = new WeakMap<object, Map<string, string>>();
 
 /** Writes `key: value` as lines of block YAML, each with its line end. */
@@ -12,7 +12,7 @@ export function blockEntry(key: string, value: Json, indent: number, style: Styl
 
 /** Writes `- value` as lines of block YAML; the same object at the same place is written once. */
 export function blockItem(value: Json, indent: number, style: Style): string {
-  if (!isObject(value)) return makeItem(value, indent, style);
+  if (!isObject(value) || !Object.isFrozen(value)) return makeItem(value, indent, style);
   const where = `${indent} ${style.step} ${style.dash} ${style.eol}`;
   const texts = written.get(value) ?? new Map<string, string>();
   const known = texts.get(where);

@@ -1,6 +1,5 @@
 import type { Admission } from '../admission/admit.js';
-import type { Review } from '../admission/review.js';
-import { type JsonObject, listAt, objectAt, textAt } from '../json.js';
+import type { JsonObject } from '../json.js';
 
 /** An Event to write about the owner of a Pod. */
 export interface EventDraft {
@@ -36,24 +35,15 @@ export class EventRecorder {
   }
 
   /** Takes note of a decision. Pods that never asked are nobody's news, and a Pod without an owner has nobody to tell. */
-  decided({ namespace, object }: Review, { outcome, reason, verdict }: Admission): void {
-    if (verdict?.askedBy === undefined || reason === 'already_injected') return;
-    const owner = listAt(objectAt(object, 'metadata'), 'ownerReferences')[0];
-    const uid = textAt(owner, 'uid');
-    if (uid === undefined) return;
+  decided(namespace: string, { outcome, reason, about: { askedBy, holder, message } }: Admission): void {
+    if (askedBy === undefined || reason === 'already_injected' || holder === undefined) return;
     const draft: EventDraft = {
       namespace,
       reason: outcome === 'injected' ? 'Injected' : 'InjectionSkipped',
-      message: outcome === 'injected' ? 'identity and proxy injected' : `not injected: ${verdict.message} [${reason}]`,
-      about: {
-        apiVersion: textAt(owner, 'apiVersion') ?? '',
-        kind: textAt(owner, 'kind') ?? '',
-        name: textAt(owner, 'name') ?? '',
-        namespace,
-        uid,
-      },
+      message: outcome === 'injected' ? 'identity and proxy injected' : `not injected: ${message} [${reason}]`,
+      about: holder,
     };
-    if (this.#wasSaid(`${uid} ${draft.reason} ${reason}`) || this.#waiting.length >= mostWaiting) return;
+    if (this.#wasSaid(`${String(holder.uid)} ${draft.reason} ${reason}`) || this.#waiting.length >= mostWaiting) return;
     this.#waiting.push(draft);
     this.#pump();
   }

@@ -104,13 +104,13 @@ export class Metrics {
 
   /** Counts a decision. `namespace` must be one that exists, or empty. */
   count({ admission, namespace, seconds }: Counted): void {
-    const { outcome, reason, verdict } = admission;
+    const { outcome, reason, about } = admission;
     this.#total.inc({ outcome, reason });
     this.#duration.observe(seconds);
-    if (verdict === undefined) return;
-    const kind = verdict.subject.is === 'workload' ? (verdict.subject.workload.owner?.kind ?? '') : '';
+    if (reason === 'not_concerned') return;
+    const kind = about.owner?.kind ?? '';
     const owner_kind = ownerKinds.includes(kind) ? kind : '';
-    const annotation_at = verdict.askedBy ?? '';
+    const annotation_at = about.askedBy ?? '';
     this.#requests.inc({ owner_kind, namespace, annotation_at });
     const skip = outcome === 'skipped' ? 'true' : 'false';
     this.#responses.inc({

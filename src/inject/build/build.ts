@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.js';
+import { frozen, type JsonObject, listAt } from '../../json.js';
 import type { Values } from '../../values/keys.js';
 import type { Attachment, IdentityParts } from '../identity/attachment.js';
 import { hasSocket, identityParts } from '../identity/identity.js';
@@ -30,23 +30,40 @@ export interface Parts {
 const remembered = 256;
 const known = new WeakMap<Values, Map<string, Parts>>();
 
-/** Builds the parts for a Pod; the same settings and facts give the same objects, so that texts made of them can be kept. */
+/**
+ * Builds the parts for a Pod. All but the mount of its token is the same for many Pods: it is built once and frozen, by which
+ * whoever writes it knows that its text can be kept. That mount has a name that the API server makes up for each Pod.
+ */
 export function build(values: Values, facts: PodFacts, typed: boolean): Parts {
+  const parts = shared(values, facts, typed);
+  const { serviceAccountMount: mount } = facts;
+  if (mount === undefined) return parts;
+  const { xtables, debug, volumes, granted } = parts;
+  // The validator opens no file, and a sidecar of the administrator's has what its values say.
+  const init = values.cniEnabled ? parts.init : withMount(parts.init, mount);
+  const isLinkerd = readerOf(values, facts.identity.alone) === 'linkerd';
+  return { xtables, init, debug, volumes, proxy: isLinkerd ? withMount(parts.proxy, mount) : parts.proxy, granted };
+}
+
+function withMount(container: JsonObject | undefined, mount: JsonObject): JsonObject | undefined {
+  return container && { ...container, volumeMounts: [...listAt(container, 'volumeMounts'), mount] };
+}
+
+function shared(values: Values, facts: PodFacts, typed: boolean): Parts {
   const parts = known.get(values) ?? new Map<string, Parts>();
   known.set(values, parts);
   const key = keyOf(facts, typed);
   const found = parts.get(key);
   if (found !== undefined) return found;
   if (parts.size >= remembered) parts.clear();
-  const made = typed ? typedParts(make(values, facts)) : make(values, facts);
+  const made = frozen(typed ? typedParts(make(values, facts)) : make(values, facts));
   parts.set(key, made);
   return made;
 }
 
-/** Everything that facts are made of, as one text. */
-function keyOf({ inboundPorts, serviceAccountMount, capabilities, identity }: PodFacts, typed: boolean): string {
-  const mount = serviceAccountMount === undefined ? '' : `${serviceAccountMount.name} ${serviceAccountMount.readOnly}`;
-  return `${typed} ${identity.alone} ${identity.spiffeId} ${inboundPorts} ${mount} ${capabilities === undefined ? '' : JSON.stringify(capabilities)}`;
+/** Everything that the shared parts are made of, as one text. */
+function keyOf({ inboundPorts, capabilities, identity }: PodFacts, typed: boolean): string {
+  return `${typed} ${identity.alone} ${identity.spiffeId} ${inboundPorts} ${capabilities === undefined ? '' : JSON.stringify(capabilities)}`;
 }
 
 function make(values: Values, facts: PodFacts): Parts {

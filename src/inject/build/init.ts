@@ -10,7 +10,6 @@ export const xtablesVolume: JsonObject = { name: names.volumes.xtables, emptyDir
 /** The init container that points the Pod's traffic at the proxy. */
 export function initContainer(values: Values, facts: PodFacts): JsonObject {
   const { xtMountPath } = values.proxyInit;
-  const mounts = [{ name: xtMountPath.name, mountPath: xtMountPath.mountPath }];
   return {
     name: names.containers.init,
     ...proxyImage(values),
@@ -19,7 +18,7 @@ export function initContainer(values: Values, facts: PodFacts): JsonObject {
     ...resources(values),
     securityContext: securityContext(values, facts),
     terminationMessagePolicy: 'FallbackToLogsOnError',
-    volumeMounts: facts.serviceAccountMount ? [...mounts, facts.serviceAccountMount] : mounts,
+    volumeMounts: [{ name: xtMountPath.name, mountPath: xtMountPath.mountPath }],
   };
 }
 

@@ -51,10 +51,7 @@ export function proxyContainer(
     securityContext: securityContext(values, facts),
     terminationMessagePolicy: 'FallbackToLogsOnError',
     ...some('lifecycle', proxy.nativeSidecar ? {} : lifecycle(values)),
-    volumeMounts: [
-      ...attachments.map(({ mount }) => mount),
-      ...(facts.serviceAccountMount ? [facts.serviceAccountMount] : []),
-    ],
+    volumeMounts: attachments.map(({ mount }) => mount),
     ...(proxy.nativeSidecar ? { restartPolicy: 'Always' } : {}),
   };
 }
