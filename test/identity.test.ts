@@ -10,6 +10,7 @@ import { inject, type Verdict } from '../src/inject/inject.js';
 import { type Mesh, meshOf } from '../src/inject/mesh.js';
 import { origins } from '../src/inject/origin.js';
 import { patchOf } from '../src/inject/patch.js';
+import { violations } from '../src/inject/pod-security.js';
 import { uninject, uninjected } from '../src/inject/uninject.js';
 import { at, type Json, type JsonObject, listAt, objectAt, textAt } from '../src/json.js';
 import { makeAuthority } from '../src/server/certificates/make.js';
@@ -100,12 +101,16 @@ t.test('of the profiles that select a Pod one wins', async (t) => {
 });
 
 t.test('templates are filled from the Pod', async (t) => {
+  const long = 'x'.repeat(255);
   const good: readonly (readonly [JsonObject, string])[] = [
     [{}, 'spiffe://cluster.local/ns/shop/sa/cart'],
     [{ trustDomain: 'prod.example' }, 'spiffe://prod.example/ns/shop/sa/cart'],
     [{ path: '/{{.Workload}}' }, 'spiffe://cluster.local/web'],
     [{ path: '/{{ label "team" }}/{{ label `app.kubernetes.io/name` }}' }, 'spiffe://cluster.local/red/web'],
     [{ trustDomain: '{{ .Namespace }}.{{ .TrustDomain }}', path: '' }, 'spiffe://shop.cluster.local'],
+    [{ trustDomain: 'a_b.example' }, 'spiffe://a_b.example/ns/shop/sa/cart'],
+    [{ trustDomain: long, path: '' }, `spiffe://${long}`],
+    [{ path: `/${'y'.repeat(2025)}` }, `spiffe://cluster.local/${'y'.repeat(2025)}`],
   ];
   for (const [spiffeID, expected] of good) {
     const profiles = [{ name: 'p', source: 'spire', selector: { matchLabels: {} }, spiffeID }];
@@ -115,16 +120,16 @@ t.test('templates are filled from the Pod', async (t) => {
     );
     t.match(plan?.spiffeId, { id: expected });
   }
-  const long = 'x'.repeat(300);
   const bad: readonly (readonly [JsonObject, JsonObject, RegExp])[] = [
-    [{ trustDomain: '' }, {}, /the trust domain is empty/],
-    [{ trustDomain: long }, {}, /longer than 255 bytes/],
-    [{ trustDomain: 'A' }, {}, /lower-case/],
-    [{ path: '/a/' }, {}, /segment of the path is empty/],
+    [{ trustDomain: '{{ label "team" }}' }, { team: '' }, /the trust domain is empty/],
+    [{ trustDomain: '{{ label "team" }}' }, { team: 'x'.repeat(256) }, /longer than 255 bytes/],
+    [{ trustDomain: '{{ label "team" }}' }, { team: 'A' }, /lower-case/],
+    [{ path: '/{{ label "team" }}' }, { team: '' }, /segment of the path is empty/],
+    [{ path: '/{{ label "team" }}' }, { team: '.' }, /"\." or "\.\."/],
     [{ path: '/{{ label "team" }}' }, { team: '..' }, /"\." or "\.\."/],
     [{ path: '/{{ label "team" }}' }, { team: 'a b' }, /letters, digits/],
     [{ path: '/{{ label "team" }}' }, {}, /has no label team/],
-    [{ path: `/${'y'.repeat(2100)}` }, {}, /longer than 2048 bytes/],
+    [{ path: `/${'y'.repeat(2026)}` }, {}, /longer than 2048 bytes/],
   ];
   for (const [spiffeID, labels, expected] of bad) {
     const profiles = [{ name: 'p', source: 'spire', selector: { matchLabels: {} }, spiffeID }];
@@ -151,6 +156,7 @@ const anyIdentity = fc.record({
   cni: fc.boolean(),
   native: fc.boolean(),
   roots: fc.constantFrom('configMap', 'clusterTrustBundle', 'inline'),
+  moved: fc.boolean(),
 });
 type AnyIdentity = typeof anyIdentity extends fc.Arbitrary<infer T> ? T : never;
 
@@ -162,7 +168,17 @@ function meshFor(one: AnyIdentity): Mesh {
     signet: {
       identity: { source: one.source, podCertificate: { signerName: 'example.com/workloads' } },
       spire: { enabled: one.socket, volume: one.volume },
-      sidecar: { layout: one.layout, ...(one.sidecar ? { image: 'registry.example/envoy:1' } : {}) },
+      sidecar: {
+        layout: one.layout,
+        ...(one.sidecar ? { image: 'registry.example/envoy:1' } : {}),
+        ...(one.moved
+          ? {
+              paths: { keys: '/p/k', token: '/p/t', trustRoots: '/p/r', socket: '/p/s', credentials: '/p/c' },
+              volumes: [{ name: 'own', emptyDir: {} }],
+              volumeMounts: [{ name: 'own', mountPath: '/p/own' }],
+            }
+          : {}),
+      },
       trustRoots: { source: one.roots, clusterTrustBundle: { name: 'roots' } },
     },
   });
@@ -259,11 +275,85 @@ t.test('what the API server lacks is refused with the reason; what we may not se
   t.match(off.message, /PodCertificateRequest/);
   const unseen = judge(meshWith(tree, { podCertificate: 'unknown' }), pod({}));
   t.equal(unseen.outcome, 'inject');
-  t.match(unseen.warnings.join(), /may not read \/metrics/);
+  t.match(unseen.warnings.join(), /could not see in \/metrics/);
   t.same(judge(meshWith(tree, { podCertificate: 'on' }), pod({})).warnings, []);
   const bundles = { ...tree.signet, trustRoots: { source: 'clusterTrustBundle', clusterTrustBundle: { name: 'r' } } };
   const noBundles = judge(meshWith({ signet: bundles }, { podCertificate: 'on', clusterTrustBundle: 'off' }), pod({}));
   t.match(noBundles.message, /ClusterTrustBundleProjection/);
+  const unused = { ...bundles, identity: { source: 'spire' } };
+  const spared = judge(meshWith({ signet: unused }, { clusterTrustBundle: 'off' }), pod({}));
+  t.equal(spared.outcome, 'inject', 'what the Pod does not use is not asked for');
+});
+
+t.test('Pod Security is judged as the standards have it, and what helps is named', async (t) => {
+  const good = {
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ['ALL'] },
+    runAsNonRoot: true,
+    runAsUser: 1,
+    seccompProfile: { type: 'RuntimeDefault' },
+  };
+  const rows: readonly (readonly [JsonObject, string, 'baseline' | 'restricted'])[] = [
+    [{ securityContext: { ...good, privileged: true } }, 'privileged', 'baseline'],
+    [
+      { securityContext: { ...good, capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] } } },
+      'beyond the baseline',
+      'baseline',
+    ],
+    [{ securityContext: { ...good, seccompProfile: { type: 'Unconfined' } } }, 'Unconfined', 'baseline'],
+    [{ securityContext: { ...good, appArmorProfile: { type: 'Unconfined' } } }, 'AppArmor', 'baseline'],
+    [{ securityContext: { ...good, procMount: 'Unmasked' } }, 'procMount', 'baseline'],
+    [{ securityContext: { ...good, seLinuxOptions: { type: 'spc_t' } } }, 'SELinux', 'baseline'],
+    [{ securityContext: { ...good, seLinuxOptions: { user: 'x' } } }, 'SELinux', 'baseline'],
+    [{ securityContext: { ...good, windowsOptions: { hostProcess: true } } }, 'Windows', 'baseline'],
+    [{ securityContext: good, ports: [{ containerPort: 1, hostPort: 1 }] }, 'port of the node', 'baseline'],
+    [{ securityContext: good, livenessProbe: { httpGet: { host: 'x', port: 1 } } }, 'names a host', 'baseline'],
+    [
+      { securityContext: good, lifecycle: { preStop: { tcpSocket: { host: 'x', port: 1 } } } },
+      'names a host',
+      'baseline',
+    ],
+    [{ securityContext: { ...good, allowPrivilegeEscalation: true } }, 'allowPrivilegeEscalation', 'restricted'],
+    [{ securityContext: { ...good, capabilities: { drop: [] } } }, 'drop ALL', 'restricted'],
+    [
+      { securityContext: { ...good, capabilities: { drop: ['ALL'], add: ['CHOWN'] } } },
+      'NET_BIND_SERVICE',
+      'restricted',
+    ],
+    [{ securityContext: { ...good, runAsNonRoot: false } }, 'runAsNonRoot', 'restricted'],
+    [{ securityContext: { ...good, runAsUser: 0 } }, 'user 0', 'restricted'],
+    [{ securityContext: { ...good, seccompProfile: null } }, 'no seccomp profile', 'restricted'],
+  ];
+  const found = (sidecar: JsonObject, level: 'baseline' | 'restricted') => {
+    const values = { cniEnabled: true, signet: { sidecar: { image: 'x:1', ...sidecar } } };
+    const { plan } = judge(meshWith(values), pod({}));
+    return plan === undefined ? [] : violations(plan.parts, level);
+  };
+  t.same(found({ securityContext: good }, 'restricted'), [], 'nothing is found where nothing is');
+  for (const [sidecar, breaks, level] of rows) {
+    const all = found(sidecar, level);
+    t.ok(
+      all.some((one) => one.breaks.includes(breaks)),
+      `${level}: ${breaks}`,
+    );
+    t.match(all[0]?.help, /^(the probes and lifecycle of )?signet\.sidecar/, 'the setting is named');
+    if (level === 'restricted') t.same(found(sidecar, 'baseline'), [], `baseline has nothing against it: ${breaks}`);
+  }
+  const helpFor = (tree: JsonObject, annotations: JsonObject = {}) => {
+    const { plan } = judge(meshWith({ cniEnabled: true, ...tree }), pod({}, annotations));
+    return plan === undefined
+      ? ''
+      : violations(plan.parts, 'restricted')
+          .map(({ help }) => help)
+          .join();
+  };
+  t.match(helpFor({}, { 'config.linkerd.io/proxy-uid': '0' }), /^proxy\.uid, or the annotation/);
+  t.match(helpFor({ proxy: { capabilities: { drop: [] } } }), /^proxy\.capabilities\.drop/);
+  t.match(helpFor({ cniEnabled: false }), /^cniEnabled: true/);
+  t.match(helpFor({ networkValidator: { securityContext: { runAsUser: 0 } } }), /^networkValidator\.securityContext/);
+  const debug = { debugContainer: { enabled: true, securityContext: { capabilities: { drop: [] } } } };
+  t.match(helpFor({ signet: debug }), /^signet\.debugContainer\.securityContext/);
+  t.match(helpFor({ signet: { spire: { enabled: true } } }), /^signet\.spire\.volume: csi/, 'a hostPath');
 });
 
 t.test('a Pod that would wait for trust roots is told so, by their name', async (t) => {

@@ -254,7 +254,8 @@ t.test('only what asked can be refused', async (t) => {
     status: {
       code: 403,
       reason: 'Forbidden',
-      message: /^signet: .*linkerd-identity-token at \/spec\/volumes\/0; rename it \[name_clash\]$/,
+      message:
+        /^signet: .*linkerd-identity-token at \/spec\/volumes\/0; rename it; a mount, put elsewhere \[name_clash\]$/,
     },
   });
   t.match((await post(app, clash('plain'))).json.response, { allowed: true });

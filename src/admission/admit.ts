@@ -1,4 +1,5 @@
 import type { Namespace } from '../inject/decide/opt-in.js';
+import { mountsConfigMap } from '../inject/identity/trust-roots.js';
 import { inject, type Verdict } from '../inject/inject.js';
 import type { Mesh } from '../inject/mesh.js';
 import { createdBy, injectKey } from '../inject/names.js';
@@ -81,8 +82,7 @@ function warningsOf(verdict: Verdict): readonly string[] {
 function missingRoots({ outcome, plan, subject }: Verdict, { lacksTrustRoots }: Path): readonly string[] {
   if (lacksTrustRoots !== true || outcome !== 'inject' || plan === undefined || subject.is !== 'workload') return [];
   const { source, configMap } = plan.settings.values.signet.trustRoots;
-  const isNeeded = source === 'configMap' && JSON.stringify(plan.parts).includes(JSON.stringify(configMap.name));
-  return isNeeded
+  return source === 'configMap' && mountsConfigMap(plan.parts, configMap.name)
     ? [
         `signet: ConfigMap ${configMap.name} is not in this namespace; the Pod will wait in ContainerCreating until it is`,
       ]

@@ -6,7 +6,7 @@ import { writeEvent } from '../cluster/events.js';
 import { seeFeatures } from '../cluster/features.js';
 import { NamespaceCache } from '../cluster/namespaces.js';
 import { registerBundle, registeredBundle } from '../cluster/registration.js';
-import { needsFeatures } from '../inject/identity/features.js';
+import { features } from '../inject/identity/features.js';
 import { duration } from '../inject/settings/duration.js';
 import { objects } from '../install/options.js';
 import { type Lifetimes, SelfSignedCertificates, type Store, type Stored } from '../server/certificates/self-signed.js';
@@ -54,7 +54,7 @@ export async function clusterSurroundings(
       if (admission.outcome === 'injected') roots.podAsked(name);
     },
     lacksTrustRoots: (name) => roots.areMissingIn(name),
-    features: async (values) => (needsFeatures(values) ? seeFeatures(api) : {}),
+    features: async (values) => (features.some(({ couldMatter }) => couldMatter(values)) ? seeFeatures(api) : {}),
     use: (values) => roots.use(values),
     valuesInvalid: (mistakes) => {
       const message = `the values are invalid, the last good ones are used: ${mistakes}`;

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pino, { type Logger } from 'pino';
 import type { Admission } from '../admission/admit.js';
 import type { Namespace } from '../inject/decide/opt-in.js';
-import { type Features, unknownFeatures, unseenFeatures } from '../inject/identity/features.js';
+import { type Features, unknownFeatures, unseenFor } from '../inject/identity/features.js';
 import type { Mesh } from '../inject/mesh.js';
 import { createAdmin } from '../server/admin.js';
 import { createApp } from '../server/app.js';
@@ -75,7 +75,7 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
     // A mesh of the same features stays the same object, by which decisions are remembered.
     const isSame = mesh.loaded === next.loaded && JSON.stringify(seen) === JSON.stringify(mesh.features);
     if (!isSame) mesh = { ...next, features: seen };
-    for (const warning of unseenFeatures(mesh, mesh.values)) log.warn(warning);
+    for (const warning of unseenFor(mesh.features, mesh.values)) log.warn(warning);
   };
   const app = createApp(
     {
@@ -83,7 +83,8 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
       decided: (name, admission) => {
         around.decided(name, admission);
         // Somebody may have switched the feature on since, or let us look.
-        const isOpen = admission.reason === 'api_server_lacks_feature' || unseenFeatures(mesh, mesh.values).length > 0;
+        const isUnseen = unseenFor(mesh.features, mesh.values).length > 0;
+        const isOpen = admission.reason === 'api_server_lacks_feature' || isUnseen;
         if (isOpen && Date.now() - lookedAt > lookAgainMs) void look();
       },
       mesh: () => mesh,

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { overlapsIn } from '../inject/identity/overlaps.js';
 import { type Mesh, meshOf } from '../inject/mesh.js';
 import { at, isObject, type Json, type JsonObject } from '../json.js';
 import { errorAt, offsetOf } from '../manifest/locate.js';
@@ -34,6 +35,11 @@ export function valuesFrom(given: Given, terminal?: Terminal): Loaded {
   const result = load(layers);
   if ('mistakes' in result) throw new Failure(result.mistakes.map(mistakeLine).join('\n'));
   const { values, originOf } = result.loaded;
+  const overlaps = overlapsIn(values);
+  if (overlaps.length > 0)
+    throw new Failure(
+      `values: signet.sidecar and signet.spire.mountPath: expected a place of its own for each mount, found two at ${overlaps.join(', ')}`,
+    );
   for (const [domain, pem] of bundlesOf(values)) {
     const path = domain === '' ? 'identityTrustAnchorsPEM' : 'signet.trustRoots.bundles';
     const where = originText(originOf(path.split('.')));

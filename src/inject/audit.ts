@@ -136,7 +136,9 @@ function partsDifference(workload: Workload, { parts, settings }: Plan): string 
  */
 function oldRoots(pod: JsonObject, { parts }: Plan, { rootsChanged }: AuditContext): Finding | undefined {
   const name = textAt(parts.proxy, 'name');
-  const reads = JSON.stringify(parts.proxy ?? null).includes('"configMapKeyRef"');
+  const reads = listAt(parts.proxy, 'env').some(
+    (one) => at(objectAt(one, 'valueFrom'), 'configMapKeyRef') !== undefined,
+  );
   if (rootsChanged === '' || !reads) return undefined;
   const status = objectAt(pod, 'status');
   const own = [...listAt(status, 'initContainerStatuses'), ...listAt(status, 'containerStatuses')].find(

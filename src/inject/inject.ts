@@ -11,6 +11,7 @@ import type { Origin } from './origin.js';
 import { type Plan, planner } from './plan.js';
 import { enforcedLevel, violations, violationText } from './pod-security.js';
 import type { Problem } from './settings/problems.js';
+import type { Settings } from './settings/settle.js';
 import { examine, type Subject, type TemplateRow, type Workload } from './workload.js';
 
 /** What is asked: an object, the namespace it belongs to, and how it came here. */
@@ -79,7 +80,15 @@ function warningsOnPlan(mesh: Mesh, { parts, settings }: Plan, namespace: Namesp
   const level = enforcedLevel(namespace);
   const found = level === undefined ? [] : violations(parts, level);
   const security = level === undefined || found.length === 0 ? [] : [violationText(level, found)];
-  return [...security, ...unseenFeatures(mesh, settings.values)];
+  return [...security, ...unseenFeatures(mesh.features, parts), ...idleSwitch(settings)];
+}
+
+/** The socket is the identity itself there, and cannot be switched off beside it. */
+function idleSwitch({ applied, choice }: Settings): readonly string[] {
+  const off = applied.find(({ change }) => change.path === 'signet.spire.enabled' && change.value === false);
+  return off === undefined || choice.source !== 'spire'
+    ? []
+    : [`annotation ${off.annotation} on the Pod has no effect: its identity comes from SPIRE`];
 }
 
 /** Services are told their opaque ports, a Namespace may be opted in; nothing else is touched. */

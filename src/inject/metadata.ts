@@ -1,4 +1,4 @@
-import { at } from '../json.js';
+import { at, entryOf } from '../json.js';
 import type { Values } from '../values/keys.js';
 import type { Namespace } from './decide/opt-in.js';
 import { hasSocket } from './identity/identity.js';
@@ -38,21 +38,22 @@ export function metadataFor(
   if (mesh.trustRootsChecksum !== '') annotations.set(names.trustRootChecksum, mesh.trustRootsChecksum);
   if (readsTextAsFile(values, isLinkerd)) annotations.set(names.trustRootsKey, trustAnchors(values));
   const labels = new Map(identityLabels(settings, workload));
+  const claims = [...labels].flatMap(([key, value]) => claimText(workload, key, value));
   // By these labels Linkerd's control plane takes a Pod for meshed: peers would expect a proxy of its own there.
-  if (!isLinkerd) return { annotations, labels, warnings: [] };
+  if (!isLinkerd) return { annotations, labels, warnings: claims };
   labels.set(names.controlPlaneNamespace, values.signet.controlPlaneNamespace);
   labels.set(names.workloadNamespace, namespace.name);
   const { owner } = workload;
   const isShown = workload.path.length > 0 || origin.labelsOwnersOfPods;
   if (owner === undefined || !isShown || !origin.ownerLabels.includes(owner.kind))
-    return { annotations, labels, warnings: [] };
+    return { annotations, labels, warnings: claims };
   const key = `${names.ownerPrefix}${owner.kind}`;
   if (owner.name.length <= longestLabel) {
     labels.set(key, owner.name);
-    return { annotations, labels, warnings: [] };
+    return { annotations, labels, warnings: claims };
   }
   const warning = `label ${key} is left out: ${JSON.stringify(owner.name)} is longer than ${longestLabel} characters`;
-  return { annotations, labels, warnings: [warning] };
+  return { annotations, labels, warnings: [...claims, warning] };
 }
 
 /** What a ClusterSPIFFEID selects Pods by, and makes their IDs of; a SPIRE server sees labels only. */
@@ -68,6 +69,14 @@ function identityLabels({ values, choice }: Settings, workload: Workload): reado
   return rows.flatMap(([key, value, isSet]) =>
     isSet ? [[key, value]] : at(workload.labels, key) === undefined ? [] : [[key, 'none']],
   );
+}
+
+/** Authors write the label where they mean the annotation of the same name. */
+function claimText({ labels }: Workload, key: string, value: string): readonly string[] {
+  const written = entryOf(labels, key);
+  if (written === undefined || written === value) return [];
+  const instead = key === names.identityKey ? `; an identity is chosen by the annotation ${key}` : '';
+  return [`label ${key} is set by signet, from ${JSON.stringify(written)} to ${JSON.stringify(value)}${instead}`];
 }
 
 function readsTextAsFile({ signet }: Values, isLinkerd: boolean): boolean {

@@ -3,6 +3,7 @@ import { defaultSpiffeId } from '../values/profiles.js';
 import { build, type Parts } from './build/build.js';
 import { podFacts } from './build/pod-facts.js';
 import type { Namespace, OptIn } from './decide/opt-in.js';
+import { hasSocket } from './identity/identity.js';
 import { trustDomain } from './identity/naming.js';
 import { type SpiffeId, spiffeIdOf } from './identity/spiffe-id.js';
 import type { Mesh } from './mesh.js';
@@ -46,8 +47,7 @@ export function planner(
 function make(mesh: Mesh, workload: Workload, namespace: Namespace, optIn: OptIn, origin: Origin): Plan {
   const settings = settle(mesh, workload, namespace.annotations, origin, modeOf(optIn, workload));
   const { values, choice } = settings;
-  const hasId = choice.source === 'spire' || choice.profile !== undefined;
-  const spiffeId = hasId
+  const spiffeId = hasSocket(values)
     ? spiffeIdOf(choice.profile?.spiffeID ?? defaultSpiffeId, {
         // What kubectl would say for a manifest that names none.
         Namespace: namespace.name || 'default',

@@ -25,6 +25,8 @@ interface Check {
   readonly level: Level;
   readonly breaks: string;
   readonly isBroken: (context: JsonObject) => boolean;
+  /** The key that helps the Linkerd proxy; where none is named, its security context as a whole. */
+  readonly forProxy?: string;
 }
 
 const harmless = [
@@ -53,6 +55,7 @@ const checks: readonly Check[] = [
   {
     level: 'baseline',
     breaks: 'adds capabilities beyond the baseline',
+    forProxy: 'proxy.capabilities.add',
     isBroken: (context) => added(context).some((one) => !harmless.includes(one)),
   },
   { level: 'baseline', breaks: 'seccomp profile Unconfined', isBroken: (context) => seccomp(context) === 'Unconfined' },
@@ -89,11 +92,13 @@ const checks: readonly Check[] = [
   {
     level: 'restricted',
     breaks: 'does not drop ALL capabilities',
+    forProxy: 'proxy.capabilities.drop: [ALL]',
     isBroken: (context) => !listAt(objectAt(context, 'capabilities'), 'drop').includes('ALL'),
   },
   {
     level: 'restricted',
     breaks: 'adds capabilities other than NET_BIND_SERVICE',
+    forProxy: 'proxy.capabilities.add',
     isBroken: (context) => added(context).some((one) => one !== 'NET_BIND_SERVICE'),
   },
   {
@@ -101,7 +106,12 @@ const checks: readonly Check[] = [
     breaks: 'runAsNonRoot is not true',
     isBroken: (context) => at(context, 'runAsNonRoot') !== true,
   },
-  { level: 'restricted', breaks: 'runs as user 0', isBroken: (context) => at(context, 'runAsUser') === 0 },
+  {
+    level: 'restricted',
+    breaks: 'runs as user 0',
+    forProxy: 'proxy.uid, or the annotation config.linkerd.io/proxy-uid',
+    isBroken: (context) => at(context, 'runAsUser') === 0,
+  },
   {
     level: 'restricted',
     breaks: 'no seccomp profile RuntimeDefault or Localhost',
@@ -124,8 +134,9 @@ const helps: { readonly [container: string]: string } = {
   [names.containers.init]: 'cniEnabled: true, with the Linkerd CNI plugin, does without it',
   [names.containers.validator]: 'networkValidator.securityContext',
   [names.containers.debug]: 'signet.debugContainer.securityContext',
-  [names.containers.proxy]: 'proxy.capabilities.drop: [ALL], or proxy.securityContext',
+  [names.containers.proxy]: 'proxy.securityContext',
 };
+const sidecarHelp = 'signet.sidecar.securityContext';
 
 /** Everything among the parts that a level forbids. */
 export function violations(parts: Parts, level: Level): readonly Violation[] {
@@ -134,11 +145,23 @@ export function violations(parts: Parts, level: Level): readonly Violation[] {
   const inContainers = containers.flatMap((container) => {
     const name = textAt(container, 'name') ?? '';
     const context = objectAt(container, 'securityContext');
-    const help = helps[name] ?? 'signet.sidecar.securityContext';
-    const broken = checks.filter((check) => applies(check) && check.isBroken(context)).map(({ breaks }) => breaks);
-    if (listAt(container, 'ports').some((port) => isSet(at(port, 'hostPort')))) broken.push('takes a port of the node');
-    if (namesHost(container)) broken.push('names a host in a probe or hook');
-    return broken.map((breaks) => ({ part: `container ${name}`, breaks, help }));
+    const part = `container ${name}`;
+    const broken = checks
+      .filter((check) => applies(check) && check.isBroken(context))
+      .map(({ breaks, forProxy }) => {
+        const own = name === names.containers.proxy ? forProxy : undefined;
+        return { part, breaks, help: own ?? helps[name] ?? sidecarHelp };
+      });
+    // Only a sidecar of the administrator's has ports and probes of somebody's choice.
+    if (listAt(container, 'ports').some((port) => isSet(at(port, 'hostPort'))))
+      broken.push({ part, breaks: 'takes a port of the node', help: 'signet.sidecar.ports' });
+    if (namesHost(container))
+      broken.push({
+        part,
+        breaks: 'names a host in a probe or hook',
+        help: 'the probes and lifecycle of signet.sidecar',
+      });
+    return broken;
   });
   const volumes = parts.xtables === undefined ? parts.volumes : [parts.xtables, ...parts.volumes];
   return [...inContainers, ...volumes.flatMap((volume) => volumeViolations(volume, level))];
@@ -172,7 +195,8 @@ export function violationText(level: Level, found: readonly Violation[]): string
   const parts = [...new Set(found.map(({ part }) => part))];
   const each = parts.map((part) => {
     const own = found.filter((one) => one.part === part);
-    return `${part} ${own.map(({ breaks }) => breaks).join(', ')} (${own[0]?.help ?? ''})`;
+    const help = [...new Set(own.map((one) => one.help))].join('; ');
+    return `${part} ${own.map(({ breaks }) => breaks).join(', ')} (${help})`;
   });
   return `the namespace enforces Pod Security "${level}", which the injected parts do not meet: ${each.join('; ')}`;
 }

@@ -22,7 +22,8 @@ const spire = {
 /** Reads off the values what the manifests need to agree with the webhook. */
 export function fromValues(values: Values): FromValues {
   const { signet } = values;
-  const profiles = profilesOf(values).filter(({ source }) => source === 'spire');
+  // Of every source: the socket may come beside another one.
+  const profiles = profilesOf(values);
   return {
     excludedNamespaces: signet.excludedNamespaces,
     sidecar: signet.sidecar.image === '' ? names.containers.proxy : signet.sidecar.name,

@@ -1,5 +1,6 @@
 import type { Namespace } from '../inject/decide/opt-in.js';
-import { type Choice, keysOf } from '../inject/identity/choose.js';
+import { type Choice, labelCount } from '../inject/identity/choose.js';
+import { readerOf } from '../inject/identity/layouts.js';
 import { identityName } from '../inject/identity/naming.js';
 import type { Verdict } from '../inject/inject.js';
 import type { Mesh } from '../inject/mesh.js';
@@ -31,8 +32,10 @@ export interface Explanation {
   readonly askedBy: 'namespace' | 'workload' | null;
   /** The rules that were asked before the deciding one, all of which passed. */
   readonly passed: readonly string[];
-  /** What peers verify, or what the identity is known by; null where a signer decides, or nothing is injected. */
+  /** The name that peers verify; null where that is not Linkerd's to say, or nothing is injected. */
   readonly identity: string | null;
+  /** What SPIRE is asked for; null for a Pod without its socket. */
+  readonly spiffeId: string | null;
   /** Where it comes from, and why; null when nothing is injected. */
   readonly source: SourceExplanation | null;
   /** The level that the namespace enforces, and what of ours it forbids; null when it enforces none. */
@@ -79,6 +82,7 @@ export function explanationOf(mesh: Mesh, verdict: Verdict, { file, line, namesp
     askedBy: verdict.askedBy ?? null,
     passed: verdict.passed.map(({ code }) => code),
     identity: isInjected && plan !== undefined ? identityOf(plan, subject.workload, namespace) : null,
+    spiffeId: plan?.spiffeId !== undefined && 'id' in plan.spiffeId && isInjected ? plan.spiffeId.id : null,
     source: isInjected && plan !== undefined ? sourceOf(plan) : null,
     podSecurity: isInjected && plan !== undefined ? securityOf(plan, namespace) : null,
     settings: changed.map((row) => ({ ...row, origin: settingOriginText(row.origin) })),
@@ -87,10 +91,9 @@ export function explanationOf(mesh: Mesh, verdict: Verdict, { file, line, namesp
   };
 }
 
-function identityOf({ settings, spiffeId, parts }: Plan, workload: Workload, namespace: Namespace): string | null {
-  const { choice, values } = settings;
-  if (choice.source === 'spire') return spiffeId !== undefined && 'id' in spiffeId ? spiffeId.id : null;
-  if (choice.source === 'podCertificate' || parts.proxy === undefined) return null;
+function identityOf({ settings, parts }: Plan, workload: Workload, namespace: Namespace): string | null {
+  const { values } = settings;
+  if (readerOf(values, parts.proxy === undefined) !== 'linkerd') return null;
   return identityName(values, serviceAccountOf(workload), namespace.name || '<namespace>');
 }
 
@@ -100,10 +103,10 @@ function sourceOf({ settings: { choice } }: Plan): SourceExplanation {
 }
 
 function whyChosen(by: Choice['by'], profile: Choice['profile']): string {
-  if (by === 'annotation') return `annotation ${identityKey} on the Pod`;
+  if (by === 'annotation')
+    return `annotation ${identityKey} on the Pod${profile === undefined ? '' : ` names profile ${profile.name}`}`;
   if (by === 'values' || profile === undefined) return 'signet.identity.source, because no profile selects the Pod';
-  const keys = keysOf(profile);
-  return `profile ${profile.name} selects the Pod by ${keys === 1 ? '1 label' : `${keys} labels`}`;
+  return `profile ${profile.name} selects the Pod by ${labelCount(profile)}`;
 }
 
 function securityOf({ parts }: Plan, namespace: Namespace): Explanation['podSecurity'] {
@@ -132,6 +135,7 @@ export function explanationText(one: Explanation, paint: Paint): string {
   if (one.advice !== '' && one.outcome !== 'inject') lines.push(...wrapped('  to do     ', one.advice.split(' ')));
   if (one.askedBy !== null) lines.push(`  asked by  the ${one.askedBy === 'workload' ? 'Pod' : 'namespace'}`);
   if (one.identity !== null) lines.push(`  identity  ${one.identity}`);
+  if (one.spiffeId !== null) lines.push(`  SPIFFE ID ${one.spiffeId}`);
   if (one.source !== null) lines.push(...sourceLines(one.source));
   if (one.podSecurity !== null) lines.push(...securityLines(one.podSecurity));
   if (one.passed.length > 0) lines.push(...wrapped('  passed    ', one.passed.join(', ').split(' ')));

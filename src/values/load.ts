@@ -80,7 +80,8 @@ export function load(given: readonly Layer[]): LoadResult {
     mistakes.push({ path: path.join('.'), expected, found: describe(found), origin: originOf(path) });
   const values = read(table, tree, report);
   if (mistakes.length === 0) {
-    for (const unmet of requirements(values)) mistakes.push({ ...unmet, origin: originOf(unmet.path.split('.')) });
+    for (const { inside = [], ...unmet } of requirements(values))
+      mistakes.push({ ...unmet, origin: lastToSay(layers, unmet.path.split('.'), inside) });
   }
   return mistakes.length > 0 ? { mistakes } : { loaded: { values, tree, originOf, suspicions } };
 }
@@ -116,9 +117,9 @@ function presetLayer(layers: readonly Layer[]): Layer {
   return { tree: presets[preset], place: () => ({ from: 'preset', preset }) };
 }
 
-function lastToSay(layers: readonly Layer[], path: readonly string[]): Origin {
+function lastToSay(layers: readonly Layer[], path: readonly string[], inside: readonly string[] = []): Origin {
   const layer = layers.findLast(({ tree }) => says(tree, path));
-  return layer?.place(path) ?? { from: 'default' };
+  return layer?.place([...path, ...inside]) ?? { from: 'default' };
 }
 
 /** A layer speaks of a path when it holds it, or cuts it off with a null or a scalar further up. */

@@ -1,5 +1,5 @@
 import { sources } from './profiles.js';
-import { fileName, mountPath, size } from './rules.js';
+import { fileName, mountPath, signer, size } from './rules.js';
 import { choice, flag, free, group, maybe, objects, text, texts, whole } from './schema.js';
 
 /** The keys under `signet`: all that Linkerd's values have no word for. */
@@ -39,10 +39,7 @@ export const ownKeys = group({
         expected: 'a whole number from 3600 to 7862400 (91 days)',
         holds: (value) => value >= 3600 && value <= 7862400,
       }),
-      signerName: text('', 'signer of the certificates; needed for `podCertificate`', {
-        expected: 'a signer name such as example.com/workloads',
-        holds: (value) => value === '' || /^[a-z0-9.-]{1,253}\/[A-Za-z0-9._:-]{1,253}$/.test(value),
-      }),
+      signerName: text('', 'signer of the certificates; needed for `podCertificate`', signer),
     }),
     profiles: objects(
       'identities for the Pods they select: `name`, `selector.matchLabels`, `source`, `spiffeID.trustDomain`, `spiffeID.path`',
@@ -122,6 +119,7 @@ export const ownKeys = group({
     ),
     startupProbe: free({}, 'its startup probe'),
     volumeMounts: objects('mounts of its own, beside those of the identity'),
+    volumes: objects('volumes for those mounts (Kubernetes Volume objects)'),
   }),
   skipUnrunnable: flag(true, 'skip Windows Pods and mirrors of static Pods, in which a proxy would not run'),
   spire: group({
@@ -143,7 +141,7 @@ export const ownKeys = group({
     clusterTrustBundle: group({
       labelSelector: maybe('with `signerName`, which of its bundles: unset selects none, empty (`{}`) all'),
       name: text('', 'one ClusterTrustBundle by its name; or `signerName`'),
-      signerName: text('', 'every ClusterTrustBundle of this signer that `labelSelector` selects; or `name`'),
+      signerName: text('', 'every ClusterTrustBundle of this signer that `labelSelector` selects; or `name`', signer),
     }),
     configMap: group({
       key: text('ca-bundle.crt', 'key of the ConfigMap that holds the bundle', {

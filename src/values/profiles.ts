@@ -1,4 +1,5 @@
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
+import { pathFlaw, trustDomainFlaw } from './spiffe-rules.js';
 import { isTemplate, readTemplate, type Template } from './template.js';
 
 /** The places that an identity can come from. */
@@ -33,6 +34,8 @@ export const defaultSpiffeId: SpiffeIdTemplate = {
 
 /** What is wrong with a list of profiles: which one, what was expected, what was found. */
 export interface ProfileFlaw {
+  /** Its place in the list. */
+  readonly index: number;
   readonly profile: string;
   readonly expected: string;
   readonly found: string;
@@ -53,7 +56,7 @@ export function readProfiles(
     let isSound = true;
     const flaw = (expected: string, found: string) => {
       isSound = false;
-      report({ profile: called, expected, found });
+      report({ index, profile: called, expected, found });
     };
     // The name becomes a label of the Pod, part of the name of an object, and the value of an annotation that may name a source.
     if (!profileName.test(name)) flaw('a name of at most 50 lower-case letters, digits and -', shown(one.name));
@@ -104,13 +107,19 @@ function readSpiffeId(given: Json | undefined, flaw: Tell): SpiffeIdTemplate {
     );
     return [];
   };
-  if (typeof path === 'string' && path !== '' && !path.startsWith('/') && !path.startsWith('{{'))
-    flaw('spiffeID.path to begin with /', shown(path));
-  return {
-    trustDomain: part('trustDomain', domain),
-    path: part('path', path),
-    written: `spiffe://${String(domain)}${String(path)}`,
-  };
+  const made = { trustDomain: part('trustDomain', domain), path: part('path', path) };
+  // What no Pod could make good is found here, and not Pod by Pod.
+  const wrongDomain =
+    made.trustDomain.length === 0 && domain !== '' ? undefined : trustDomainFlaw(sample(made.trustDomain));
+  if (wrongDomain !== undefined) flaw(`spiffeID.trustDomain to make a trust domain (${wrongDomain})`, shown(domain));
+  const wrongPath = pathFlaw(sample(made.path));
+  if (wrongPath !== undefined) flaw(`spiffeID.path to make a path (${wrongPath})`, shown(path));
+  return { ...made, written: `spiffe://${String(domain)}${String(path)}` };
+}
+
+/** A template with the shortest thing that a Pod could fill in. */
+function sample(template: Template): string {
+  return template.map((piece) => ('text' in piece ? piece.text : 'x')).join('');
 }
 
 function shown(value: Json | undefined): string {

@@ -1,10 +1,14 @@
+import { isArray, isObject } from '../json.js';
 import type { ValuePath, Values } from './keys.js';
 import { bundleFlaw } from './pem.js';
 import { type ProfileFlaw, readProfiles } from './profiles.js';
+import { trustDomainFlaw } from './spiffe-rules.js';
 
 /** A key that another key makes necessary. */
 export interface Unmet {
   readonly path: ValuePath;
+  /** Where in a list or map. */
+  readonly inside?: readonly string[];
   readonly expected: string;
   readonly found: string;
   readonly advice?: string;
@@ -18,11 +22,14 @@ interface Requirement {
   readonly unmet: (values: Values) => string | undefined;
 }
 
-/** Where the Linkerd proxy has something else. */
-const linkerdPaths: readonly string[] = [
-  '/var/run/secrets/tokens',
-  '/var/run/linkerd/identity/end-entity',
-  '/var/run/linkerd/identity/trust-roots',
+const socketDirectories: readonly {
+  readonly path: ValuePath;
+  readonly isNeeded: boolean;
+  readonly given: (values: Values) => string;
+}[] = [
+  { path: 'signet.spire.mountPath', isNeeded: true, given: ({ signet }) => signet.spire.mountPath },
+  { path: 'signet.spire.path', isNeeded: true, given: ({ signet }) => signet.spire.path },
+  { path: 'signet.sidecar.paths.socket', isNeeded: false, given: ({ signet }) => signet.sidecar.paths.socket },
 ];
 
 const missing = (isMissing: boolean): string | undefined => (isMissing ? 'nothing' : undefined);
@@ -39,21 +46,24 @@ const table: readonly Requirement[] = [
   },
   {
     path: 'signet.identity.podCertificate.signerName',
-    expected: 'the name of a signer, because signet.identity.source is podCertificate',
-    advice: 'set it to the signer that issues certificates for your Pods',
-    unmet: ({ signet: { identity } }) =>
-      missing(identity.source === 'podCertificate' && identity.podCertificate.signerName === ''),
-  },
-  {
-    path: 'signet.identity.podCertificate.signerName',
-    expected: 'the name of a signer, because a profile has the source podCertificate',
+    expected: 'the name of a signer, because the source podCertificate is used',
     advice: 'set it to the signer that issues certificates for your Pods',
     unmet: ({ signet: { identity } }) =>
       missing(
-        identity.source !== 'podCertificate' &&
-          identity.podCertificate.signerName === '' &&
-          identity.profiles.some(({ source }) => source === 'podCertificate'),
+        identity.podCertificate.signerName === '' &&
+          [identity, ...identity.profiles].some(({ source }) => source === 'podCertificate'),
       ),
+  },
+  {
+    path: 'signet.identity.podCertificate.maxExpirationSeconds',
+    expected: 'at most 86400, because signerName is one of Kubernetes itself',
+    advice: 'an API server refuses more for the signers of kubernetes.io',
+    unmet: ({ signet: { identity } }) => {
+      const { signerName, maxExpirationSeconds } = identity.podCertificate;
+      return signerName.startsWith('kubernetes.io/') && maxExpirationSeconds > 86400
+        ? String(maxExpirationSeconds)
+        : undefined;
+    },
   },
   {
     path: 'signet.trustRoots.clusterTrustBundle.name',
@@ -76,12 +86,31 @@ const table: readonly Requirement[] = [
   },
   {
     path: 'signet.trustRoots.clusterTrustBundle.labelSelector',
-    expected: 'a label selector of matchLabels and matchExpressions',
+    expected: 'none beside name',
+    advice: 'a name selects one bundle, whatever its labels; take one of the two out',
+    unmet: ({ signet: { trustRoots } }) => {
+      const { name, labelSelector } = trustRoots.clusterTrustBundle;
+      return name !== '' && labelSelector !== null ? JSON.stringify(labelSelector) : undefined;
+    },
+  },
+  {
+    path: 'signet.trustRoots.clusterTrustBundle.labelSelector',
+    expected: 'a label selector: matchLabels, a map, and matchExpressions, a list',
     advice: 'an API server drops other keys, and what is left selects every bundle',
     unmet: ({ signet: { trustRoots } }) =>
-      Object.keys(trustRoots.clusterTrustBundle.labelSelector ?? {}).find(
-        (key) => key !== 'matchLabels' && key !== 'matchExpressions',
-      ),
+      Object.entries(trustRoots.clusterTrustBundle.labelSelector ?? {}).find(
+        ([key, value]) =>
+          !(key === 'matchLabels' && isObject(value)) && !(key === 'matchExpressions' && isArray(value)),
+      )?.[0],
+  },
+  {
+    path: 'signet.trustRoots.bundles',
+    expected: 'none, because signet.trustRoots.source is clusterTrustBundle',
+    advice: 'make ClusterTrustBundles of them, and select all by signerName and labelSelector',
+    unmet: ({ signet: { trustRoots } }) => {
+      const domains = Object.keys(trustRoots.bundles).join(', ');
+      return trustRoots.source === 'clusterTrustBundle' && domains !== '' ? domains : undefined;
+    },
   },
   {
     path: 'signet.trustRoots.bundles',
@@ -99,25 +128,27 @@ const table: readonly Requirement[] = [
     unmet: ({ identityTrustAnchorsPEM }) =>
       /PRIVATE KEY-----/.test(identityTrustAnchorsPEM) ? bundleFlaw(identityTrustAnchorsPEM) : undefined,
   },
-  ...(['mountPath', 'path'] as const).map(
-    (key): Requirement => ({
-      path: `signet.spire.${key}`,
+  ...socketDirectories.map(
+    ({ path, isNeeded, given }): Requirement => ({
+      path,
       expected: 'the directory of the socket',
       advice: 'mount the directory, never the socket file: a mounted file stays dead when the agent restarts',
-      unmet: ({ signet: { spire } }) => (/^$|\.sock$/.test(spire[key]) ? JSON.stringify(spire[key]) : undefined),
+      unmet: (values) => {
+        const found = given(values);
+        const isFile = found.endsWith('.sock') || (isNeeded && found.endsWith(`/${values.signet.spire.socketFile}`));
+        return isFile || (isNeeded && found === '') ? JSON.stringify(found) : undefined;
+      },
     }),
   ),
   {
-    path: 'signet.sidecar.paths.socket',
-    expected: 'the directory of the socket',
-    advice: 'mount the directory, never the socket file: a mounted file stays dead when the agent restarts',
-    unmet: ({ signet: { sidecar } }) => (/\.sock$/.test(sidecar.paths.socket) ? sidecar.paths.socket : undefined),
-  },
-  {
-    path: 'signet.spire.mountPath',
-    expected: 'a directory of its own',
-    advice: 'Kubernetes refuses a container that mounts two things in one place',
-    unmet: ({ signet: { spire } }) => (linkerdPaths.includes(spire.mountPath) ? spire.mountPath : undefined),
+    path: 'signet.sidecar.volumeMounts',
+    expected: 'mounts of volumes in signet.sidecar.volumes',
+    advice: 'a Pod with a mount of a volume that it does not have is refused',
+    unmet: ({ signet: { sidecar } }) => {
+      const known = sidecar.volumes.map(({ name }) => name);
+      const other = sidecar.volumeMounts.find(({ name }) => !known.includes(name));
+      return other && JSON.stringify(other.name ?? null);
+    },
   },
   {
     path: 'signet.identity.podCertificate.credentialBundlePath',
@@ -164,15 +195,23 @@ const table: readonly Requirement[] = [
 function inside({ signet: { identity, trustRoots } }: Values): Unmet[] {
   const flaws: ProfileFlaw[] = [];
   readProfiles(identity.profiles, (flaw) => flaws.push(flaw));
-  const profiles = flaws.map(({ profile, expected, found }) => ({
+  const profiles = flaws.map(({ index, profile, expected, found }) => ({
     path: 'signet.identity.profiles' as const,
-    expected: `profile ${profile}: ${expected}`,
+    inside: [String(index)],
+    expected: `of profile ${profile} ${expected}`,
     found,
   }));
   const bundles = Object.entries(trustRoots.bundles).flatMap(([domain, pem]) => {
+    const path = 'signet.trustRoots.bundles' as const;
+    const name = trustDomainFlaw(domain);
     const found = typeof pem === 'string' ? bundleFlaw(pem) : 'no text';
     const expected = `trust domain ${JSON.stringify(domain)}: PEM certificates and nothing else`;
-    return found === undefined ? [] : [{ path: 'signet.trustRoots.bundles' as const, expected, found }];
+    return [
+      ...(name === undefined
+        ? []
+        : [{ path, inside: [domain], expected: 'trust domains as its keys', found: JSON.stringify(domain) }]),
+      ...(found === undefined ? [] : [{ path, inside: [domain], expected, found }]),
+    ];
   });
   return [...profiles, ...bundles];
 }

@@ -19,10 +19,16 @@ export const fileName = {
   holds: (value: string) => /^[^/\0]{1,255}$/.test(value) && value !== '.' && value !== '..',
 };
 
-/** A place in a container; Kubernetes refuses a colon in it. */
+/** A place in a container. Kubernetes refuses a colon in it; written in one way only, two that are the same look the same. */
 export const mountPath = {
-  expected: 'an absolute path without a colon',
-  holds: (value: string) => value === '' || /^\/[^:\0]+$/.test(value),
+  expected: 'an absolute path without a colon, a / at its end, // or ..',
+  holds: (value: string) => value === '' || (/^(\/[^/:\0]+)+$/.test(value) && !/\/\.\.?(\/|$)/.test(value)),
+};
+
+/** A signer of certificates, as Kubernetes names them. */
+export const signer = {
+  expected: 'a signer name such as example.com/workloads',
+  holds: (value: string) => value === '' || /^[a-z0-9.-]{1,253}\/[A-Za-z0-9._:-]{1,253}$/.test(value),
 };
 
 const octet = '(25[0-5]|2[0-4]\\d|1?\\d?\\d)';

@@ -14,7 +14,7 @@ export interface NoTemplate {
   readonly flaw: string;
 }
 
-const action = /\{\{-?\s*(?:\.(\w+)|label\s+(?:"([^"{}]*)"|`([^`{}]*)`))\s*-?\}\}/y;
+const action = /\{\{\s*(?:\.(\w+)|label\s+(?:"([^"{}]*)"|`([^`{}]*)`))\s*\}\}/y;
 
 /** Reads a template: the two kinds of action that an ID needs, in Go's notation. */
 export function readTemplate(text: string): Template | NoTemplate {

@@ -56,7 +56,7 @@ async function capabilities(context: Context): Promise<Said> {
   const { values } = await context.values();
   const seen = await seeFeatures(context.api);
   const shown = features.map(({ feature }) => `${feature} ${seen[feature] ?? 'unknown'}`).join(', ');
-  const lacking = features.find(({ feature, isNeeded }) => isNeeded(values) && seen[feature] !== 'on');
+  const lacking = features.find(({ feature, couldMatter }) => couldMatter(values) && seen[feature] !== 'on');
   if (lacking === undefined) return well(shown);
   const hint = 'switch the gate on at the API server and the kubelets, or choose another source';
   return seen[lacking.feature] === 'off'

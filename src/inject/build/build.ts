@@ -37,7 +37,8 @@ const known = new WeakMap<Values, Map<string, Parts>>();
 export function build(values: Values, facts: PodFacts, typed: boolean): Parts {
   const parts = shared(values, facts, typed);
   const { serviceAccountMount: mount } = facts;
-  if (mount === undefined) return parts;
+  // SPIRE's agent knows whose Pod it is without a token.
+  if (mount === undefined || values.signet.identity.source === 'spire') return parts;
   const { xtables, debug, volumes, granted } = parts;
   // The validator opens no file, and a sidecar of the administrator's has what its values say.
   const init = values.cniEnabled ? parts.init : withMount(parts.init, mount);
@@ -76,7 +77,10 @@ function make(values: Values, facts: PodFacts): Parts {
     xtables: redirects && !values.cniEnabled ? xtablesVolume : undefined,
     init: redirects ? (values.cniEnabled ? validatorContainer(values) : initContainer(values, facts)) : undefined,
     debug: values.signet.debugContainer.enabled && !alone ? debugContainer(values) : undefined,
-    volumes: attachments.map(({ volume }) => volume),
+    volumes: [
+      ...attachments.map(({ volume }) => volume),
+      ...(reader === 'sidecar' ? values.signet.sidecar.volumes : []),
+    ],
     proxy: proxyFor(values, facts, identity, attachments),
     granted: alone
       ? { mounts: attachments.map(({ mount }) => mount), env: identity.environment }

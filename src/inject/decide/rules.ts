@@ -191,7 +191,7 @@ export const rules = [
     code: 'api_server_lacks_feature',
     says: 'the API server does not have what this identity needs',
     advice: 'switch the feature gate on, or choose another source; with the gate off the volume would be stored empty',
-    finds: ({ mesh, plan }) => missingFeature(mesh.features, plan().settings.values),
+    finds: ({ mesh, plan }) => missingFeature(mesh.features, plan().parts),
     outcome: () => 'refuse',
   },
   {
@@ -208,7 +208,8 @@ export const rules = [
   {
     code: 'spiffe_id_invalid',
     says: 'the SPIFFE ID of the Pod breaks the rules for one',
-    advice: 'correct spiffeID of the profile in the values, or what it is made of on the Pod',
+    advice:
+      'correct spiffeID of the profile in the values (without a profile: identityTrustDomain), or what it is made of on the Pod',
     finds: ({ plan }) => {
       const { spiffeId } = plan();
       return spiffeId !== undefined && 'flaw' in spiffeId ? spiffeId.flaw : undefined;
@@ -228,7 +229,7 @@ export const rules = [
   {
     code: 'name_clash',
     says: 'the Pod has a container, volume or mount that is in the way of ours',
-    advice: 'rename it',
+    advice: 'rename it; a mount, put elsewhere',
     finds: ({ workload, plan }) => {
       const clash = nameClash(workload, plan());
       return clash && `${clash.name} at ${pointer([...workload.path, ...clash.path])}`;
@@ -257,7 +258,10 @@ function notForLinkerd(values: Values, alone: boolean): string | undefined {
 /** An annotation on the Deployment where it does nothing is the commonest reason for a Pod that was not injected. */
 function misplacedOptIn({ object, path }: Workload): string {
   const metadata = objectAt(object, 'metadata');
-  const misplaced = ['annotations', 'labels'].find((map) => asks(entryOf(at(metadata, map), names.injectKey) ?? ''));
+  const says = (map: string, key: string) => entryOf(at(metadata, map), key) ?? '';
+  const misplaced = ['annotations', 'labels'].find(
+    (map) => asks(says(map, names.injectKey)) || says(map, names.injectIdentityKey) === 'identity',
+  );
   if (path.length === 0 || misplaced === undefined) return '';
   return `it is among the ${misplaced} of the object itself, and belongs to ${pointer([...path, 'metadata', misplaced])}`;
 }

@@ -84,11 +84,11 @@ function mountClash({ granted }: Parts, targets: readonly Target[]): Spot | unde
     if (name === undefined || called.indexOf(name) !== place)
       return { path: ['spec', list, String(index)], name: 'a container without a name of its own' };
     const mounts = listAt(container, 'volumeMounts');
-    const at = mounts.findIndex((one) =>
-      granted.mounts.some(
-        ({ mountPath, name }) => mountPath === textAt(one, 'mountPath') || name === textAt(one, 'name'),
-      ),
-    );
+    const at = mounts.findIndex((one) => {
+      // An author may write the same place with a / at its end.
+      const place = (textAt(one, 'mountPath') ?? '').replace(/\/+$/, '');
+      return granted.mounts.some(({ mountPath, name }) => mountPath === place || name === textAt(one, 'name'));
+    });
     if (at < 0) continue;
     return {
       path: ['spec', list, String(index), 'volumeMounts', String(at)],

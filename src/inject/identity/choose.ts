@@ -29,22 +29,21 @@ export function wordsFor(values: Values): readonly string[] {
 /** The annotation, else the profile that selects with the most keys (ties: the smallest name), else the values. */
 export function choose(values: Values, labels: JsonObject, annotation: string | undefined): Choice {
   const profiles = profilesOf(values);
-  if (annotation !== undefined) {
-    const source = sources.find((one) => one === annotation);
-    if (source !== undefined) return { source, profile: undefined, by: 'annotation', lost: [] };
-    const named = profiles.find(({ name }) => name === annotation);
-    if (named !== undefined) return { source: named.source, profile: named, by: 'annotation', lost: [] };
-  }
   const matching = profiles.filter((one) => selects(one, labels)).sort(byRank);
+  const profile = profiles.find(({ name }) => name === annotation);
+  const source = profile?.source ?? sources.find((one) => one === annotation);
+  if (source !== undefined) {
+    const lost = matching.filter((one) => one !== profile).map(({ name }) => ({ name, why: 'the annotation decides' }));
+    return { source, profile, by: 'annotation', lost };
+  }
   const [winner, ...rest] = matching;
-  const lost = rest.map((one) => ({ name: one.name, why: whyLost(one, winner) }));
   if (winner === undefined)
     return { source: values.signet.identity.source, profile: undefined, by: 'values', lost: [] };
+  const lost = rest.map((one) => ({ name: one.name, why: whyLost(one, winner) }));
   return { source: winner.source, profile: winner, by: 'profile', lost };
 }
 
-/** How many keys a profile selects by. */
-export function keysOf({ matchLabels }: Profile): number {
+function keysOf({ matchLabels }: Profile): number {
   return Object.keys(matchLabels ?? {}).length;
 }
 
@@ -59,7 +58,14 @@ function byRank(a: Profile, b: Profile): number {
   return keysOf(b) - keysOf(a) || (a.name < b.name ? -1 : 1);
 }
 
-function whyLost(one: Profile, winner: Profile | undefined): string {
-  if (winner === undefined || keysOf(one) === keysOf(winner)) return 'as many keys, and a later name';
-  return `${keysOf(one)} of ${keysOf(winner)} keys`;
+function whyLost(one: Profile, winner: Profile): string {
+  return keysOf(one) === keysOf(winner)
+    ? 'it selects by as many labels, and its name comes later'
+    : `it selects by ${labelCount(one)}, ${winner.name} by ${labelCount(winner)}`;
+}
+
+/** By how much a profile selects, in words. */
+export function labelCount(profile: Profile): string {
+  const keys = keysOf(profile);
+  return keys === 1 ? '1 label' : `${keys} labels`;
 }

@@ -1,6 +1,8 @@
+import { isObject, listAt, objectAt } from '../../json.js';
 import type { Values } from '../../values/keys.js';
+import type { Parts } from '../build/build.js';
 
-/** What an API server was seen to do: `unknown` where we were not allowed to look. */
+/** What an API server was seen to do: `unknown` where it could not be seen. */
 export type Seen = 'on' | 'off' | 'unknown';
 
 /**
@@ -13,50 +15,60 @@ export interface Features {
 }
 
 interface FeatureRow {
+  /** Also the key of the projected source that needs it. */
   readonly feature: keyof Features;
   /** Gates that must all be on, as `kubernetes_feature_enabled` names them. */
   readonly gates: readonly string[];
   readonly says: string;
-  readonly isNeeded: (values: Values) => boolean;
+  /** Whether some Pod could need it: reading the metrics of a large cluster is not for nothing. */
+  readonly couldMatter: (values: Values) => boolean;
 }
 
-/** Every feature, the gates behind it, and when it is needed. */
+/** Every feature, the gates behind it, and when it can matter. */
 export const features: readonly FeatureRow[] = [
   {
     feature: 'podCertificate',
     gates: ['PodCertificateRequest'],
     says: 'Pod certificates (Kubernetes 1.35 and later, feature gate PodCertificateRequest)',
-    isNeeded: ({ signet }) => signet.identity.source === 'podCertificate',
+    // Without a signer no source, profile or annotation can bring one.
+    couldMatter: ({ signet }) => signet.identity.podCertificate.signerName !== '',
   },
   {
     feature: 'clusterTrustBundle',
     gates: ['ClusterTrustBundle', 'ClusterTrustBundleProjection'],
     says: 'ClusterTrustBundle volumes (feature gates ClusterTrustBundle and ClusterTrustBundleProjection)',
-    isNeeded: ({ signet }) => signet.trustRoots.source === 'clusterTrustBundle',
+    couldMatter: ({ signet }) => signet.trustRoots.source === 'clusterTrustBundle',
   },
 ];
-
-/** Whether some Pod could need one of them: reading the metrics of a large cluster is not for nothing. */
-export function needsFeatures(values: Values): boolean {
-  const { identity, trustRoots } = values.signet;
-  return (
-    identity.source === 'podCertificate' ||
-    identity.podCertificate.signerName !== '' ||
-    trustRoots.source === 'clusterTrustBundle'
-  );
-}
 
 /** Nothing could be seen. */
 export const unknownFeatures: Features = { podCertificate: 'unknown', clusterTrustBundle: 'unknown' };
 
-/** The first feature that is needed and was seen to be off. */
-export function missingFeature(seen: Features, values: Values): string | undefined {
-  return features.find(({ feature, isNeeded }) => seen[feature] === 'off' && isNeeded(values))?.says;
+/** The first feature that the parts of a Pod need and that was seen to be off. */
+export function missingFeature(seen: Features, parts: Parts): string | undefined {
+  return features.find(({ feature }) => seen[feature] === 'off' && isUsed(parts, feature))?.says;
 }
 
-/** A warning for each feature that is needed and could not be looked at. */
-export function unseenFeatures({ features: seen }: { readonly features: Features }, values: Values): readonly string[] {
+/** A warning for each feature that the parts of a Pod need and that could not be seen. */
+export function unseenFeatures(seen: Features, parts: Parts): readonly string[] {
+  return features.filter(({ feature }) => seen[feature] === 'unknown' && isUsed(parts, feature)).map(unseenText);
+}
+
+/** The same for every Pod that these values could make. */
+export function unseenFor(seen: Features, values: Values): readonly string[] {
   return features
-    .filter(({ feature, isNeeded }) => seen[feature] === 'unknown' && isNeeded(values))
-    .map(({ says }) => `signet may not read /metrics of the API server, so it cannot tell whether it has ${says}`);
+    .filter(({ feature, couldMatter }) => seen[feature] === 'unknown' && couldMatter(values))
+    .map(unseenText);
+}
+
+function unseenText({ says }: FeatureRow): string {
+  return `signet could not see in /metrics of the API server whether it has ${says}`;
+}
+
+function isUsed({ volumes }: Parts, feature: keyof Features): boolean {
+  return volumes.some((volume) =>
+    listAt(objectAt(volume, 'projected'), 'sources').some(
+      (source) => isObject(source) && Object.hasOwn(source, feature),
+    ),
+  );
 }

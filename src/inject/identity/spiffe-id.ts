@@ -1,5 +1,6 @@
 import { entryOf, type JsonObject } from '../../json.js';
 import type { SpiffeIdTemplate } from '../../values/profiles.js';
+import { pathFlaw, trustDomainFlaw } from '../../values/spiffe-rules.js';
 import type { Piece, Template } from '../../values/template.js';
 
 /** Whether an ID is made of the workload's name. */
@@ -36,10 +37,10 @@ export function spiffeIdOf(template: SpiffeIdTemplate, subject: IdSubject): Spif
   const domain = fill(template.trustDomain, subject);
   const path = fill(template.path, subject);
   const id = `spiffe://${domain}${path}`;
-  const flaw = domainFlaw(domain) ?? pathFlaw(path) ?? (id.length > 2048 ? 'longer than 2048 bytes' : undefined);
+  const flaw = trustDomainFlaw(domain) ?? pathFlaw(path) ?? (id.length > 2048 ? 'longer than 2048 bytes' : undefined);
   if (flaw !== undefined) return { flaw: `${template.written} gives ${shorten(id)}: ${flaw}` };
   const references = { ...subject, Namespace: '$(_pod_ns)', ServiceAccount: '$(_pod_sa)' };
-  return { id, referenced: `spiffe://${fill(template.trustDomain, subject)}${fill(template.path, references)}` };
+  return { id, referenced: `spiffe://${fill(template.trustDomain, references)}${fill(template.path, references)}` };
 }
 
 function isMissing(piece: Piece, subject: IdSubject): boolean {
@@ -54,27 +55,6 @@ function fill(template: Template, subject: IdSubject): string {
       return 'label' in piece ? (entryOf(subject.labels, piece.label) ?? '') : subject[piece.field];
     })
     .join('');
-}
-
-/** The rules of https://github.com/spiffe/spiffe/blob/main/standards/SPIFFE-ID.md §2.1. */
-function domainFlaw(domain: string): string | undefined {
-  if (domain === '') return 'the trust domain is empty';
-  if (domain.length > 255) return 'the trust domain is longer than 255 bytes';
-  return /^[a-z0-9._-]+$/.test(domain)
-    ? undefined
-    : 'a trust domain has lower-case letters, digits, ".", "-" and "_" only';
-}
-
-/** The rules of §2.2. */
-function pathFlaw(path: string): string | undefined {
-  if (path === '') return undefined;
-  if (!path.startsWith('/')) return 'a path begins with /';
-  const segments = path.slice(1).split('/');
-  if (segments.includes('')) return 'a segment of the path is empty';
-  if (segments.includes('.') || segments.includes('..')) return 'a segment of the path is "." or ".."';
-  return segments.every((segment) => /^[A-Za-z0-9._-]+$/.test(segment))
-    ? undefined
-    : 'a path has letters, digits, ".", "-" and "_" only';
 }
 
 function shorten(text: string): string {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.js';
+import { at, type Json, type JsonObject, listAt, objectAt } from '../../json.js';
 import type { Values } from '../../values/keys.js';
 import * as names from '../names.js';
 import { type Attachment, readMount } from './attachment.js';
@@ -51,4 +51,10 @@ export function rootsSource(values: Values, path: string): JsonObject {
 function items({ signet }: Values, path: string): JsonObject {
   const { name, key } = signet.trustRoots.configMap;
   return { name, items: [{ key, path }] };
+}
+
+/** Whether a Pod with these parts waits until there is a ConfigMap of this name. */
+export function mountsConfigMap({ volumes }: { readonly volumes: readonly JsonObject[] }, name: string): boolean {
+  const isIt = (holder: Json) => at(objectAt(holder, 'configMap'), 'name') === name;
+  return volumes.some((volume) => isIt(volume) || listAt(objectAt(volume, 'projected'), 'sources').some(isIt));
 }
