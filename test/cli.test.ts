@@ -1,11 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
+import { connect as connectPlain } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
+import { until } from '../scripts/fake-api.js';
 import { wantsColour } from '../src/commands/terminal.js';
-import { until } from './fake-api.js';
 import { documentsIn, likeTheirs, pick, read, signet } from './support.js';
 
 // The program as it is shipped: dist/signet.js in a process of its own.
@@ -241,9 +243,22 @@ t.test('the webhook starts, answers, is told to stop, and ends with 0', async (t
     request.end(read('fixtures/reviews/a-pod-that-asks.json'));
   });
   t.equal(JSON.parse(answer).response.patchType, 'JSONPatch');
+  // One that connects and says nothing, and one that does not even shake hands: neither may hold it back.
+  const { port } = new URL(address);
+  const silent = await new Promise<TLSSocket>((done) => {
+    const socket = connectTls({ port: Number(port), host: '127.0.0.1', ca: read(ca), servername: 'localhost' }, () =>
+      done(socket),
+    );
+  });
+  const raw = connectPlain(Number(port), '127.0.0.1');
+  for (const socket of [silent, raw]) socket.on('error', () => {});
+  await new Promise((done) => raw.once('connect', done));
+  const told = performance.now();
   child.kill('SIGTERM');
   t.equal(await ended, 0);
+  t.ok(performance.now() - told < 10_000, 'well before anybody would lose patience');
   t.match(out, /"msg":"stopping"/);
+  t.notMatch(out, /gave up/);
 });
 
 t.test('the webhook does not start with what is wrong, and says what it is', async (t) => {

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import t, { type Test } from 'tap';
+import { FakeApi, until } from '../scripts/fake-api.js';
 import { Api, ApiError } from '../src/cluster/api.js';
 import { readSecret, writeSecret } from '../src/cluster/certificate-secret.js';
 import { writeEvent } from '../src/cluster/events.js';
@@ -22,7 +23,6 @@ import { Metrics } from '../src/server/metrics.js';
 import { type Copy, TrustRootsKeeper } from '../src/server/trust-roots.js';
 import type { Values } from '../src/values/keys.js';
 import { load } from '../src/values/load.js';
-import { FakeApi, until } from './fake-api.js';
 import { defaultsForInstall, pick } from './support.js';
 
 const options = {

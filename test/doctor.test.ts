@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap';
+import { FakeApi } from '../scripts/fake-api.js';
 import { Api } from '../src/cluster/api.js';
 import { Context } from '../src/commands/doctor/context.js';
 import { checks } from '../src/commands/doctor.js';
 import { webhookConfiguration } from '../src/install/registration.js';
 import { isObject, type JsonObject, listAt } from '../src/json.js';
 import { makeAuthority, makeLeaf } from '../src/server/certificates/make.js';
-import { FakeApi } from './fake-api.js';
 import { defaultsForInstall } from './support.js';
 
 // What doctor says of an installation inside of a cluster; outside of one it is tried in test/cluster/commands.test.ts.

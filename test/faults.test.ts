@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { freePorts } from '../scripts/control-plane/start.js';
+import { FakeApi, until } from '../scripts/fake-api.js';
 import { Api } from '../src/cluster/api.js';
 import { NamespaceCache } from '../src/cluster/namespaces.js';
 import { meshOf } from '../src/inject/mesh.js';
@@ -16,7 +17,6 @@ import { makeAuthority, makeLeaf } from '../src/server/certificates/make.js';
 import { SelfSignedCertificates, type Stored } from '../src/server/certificates/self-signed.js';
 import { Metrics } from '../src/server/metrics.js';
 import { load } from '../src/values/load.js';
-import { FakeApi, until } from './fake-api.js';
 
 // Each fault under a steady load of Pods that asked; the counts of failed and of uninjected admissions must be zero. The same
 // on a real API server is in test/cluster/faults.test.ts.

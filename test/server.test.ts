@@ -9,6 +9,7 @@ import jsonpatch from 'fast-json-patch';
 import type { FastifyInstance } from 'fastify';
 import { generate } from 'selfsigned';
 import t, { type Test } from 'tap';
+import { until } from '../scripts/fake-api.js';
 import type { Admission } from '../src/admission/admit.js';
 import { base64Of, patchPieces } from '../src/admission/patch-text.js';
 import { respond, written } from '../src/admission/respond.js';
@@ -26,7 +27,6 @@ import { drain } from '../src/server/drain.js';
 import { Metrics } from '../src/server/metrics.js';
 import { reloadValues } from '../src/server/reload.js';
 import { load } from '../src/values/load.js';
-import { until } from './fake-api.js';
 import { pick } from './support.js';
 
 const review: JsonObject = JSON.parse(readFileSync('fixtures/reviews/a-pod-that-asks.json', 'utf8'));
@@ -557,8 +557,9 @@ t.test('callers can be held to a certificate and a name', async (t) => {
 
 t.test('a client that is slow or goes away is no trouble to others', async (t) => {
   const { leaf, authority } = await pair();
-  const { app } = harness(t, {}, { ...leaf });
+  const { app } = harness(t, { requestTimeoutMs: 300 }, { ...leaf });
   const port = await listening(app);
+  let gone = 0;
   const half = (length: number) =>
     new Promise<void>((sent) => {
       const socket = connect({ host: '127.0.0.1', port, ca: authority.cert, servername: 'localhost' }, () => {
@@ -569,10 +570,13 @@ t.test('a client that is slow or goes away is no trouble to others', async (t) =
         );
       });
       socket.on('error', () => {});
+      socket.resume().on('close', () => gone++);
       t.teardown(() => socket.destroy());
     });
   await Promise.all(Array.from({ length: 20 }, () => half(5000)));
   t.equal(await over(port, authority.cert), 200);
+  await until(() => gone === 20);
+  t.pass('and is let go when its time is over');
 });
 
 t.test('files of a mounted Secret are taken when they are good, and the old ones kept when they are not', async (t) => {

@@ -175,12 +175,13 @@ async function becomeReady(
   log: Logger,
 ): Promise<void> {
   let told = '';
-  for (;;) {
+  // At the start everything comes within milliseconds of the namespaces; later it is for somebody to repair.
+  for (let ms = 5; ; ms = Math.min(250, ms * 1.5)) {
     const reason = await whyNotReady(api, cache, port, servername);
     if (reason === undefined) return;
     if (reason !== told) log.info({ reason }, 'not ready yet');
     told = reason;
-    await delay(250);
+    await delay(ms);
   }
 }
 

@@ -10,6 +10,7 @@ import { createAdmin } from '../server/admin.js';
 import { createApp } from '../server/app.js';
 import { fileCertificates } from '../server/certificates/files.js';
 import { type CertificateSource, type KeyPair, notAfter } from '../server/certificates/source.js';
+import { Connections } from '../server/connections.js';
 import { drain } from '../server/drain.js';
 import { Metrics } from '../server/metrics.js';
 import { reloadValues } from '../server/reload.js';
@@ -99,6 +100,7 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
       ...(client === undefined ? {} : { requestCert: true, rejectUnauthorized: true }),
     },
   );
+  const connections = new Connections(app.server);
   const stopCertificates = serveCertificates(around.certificates, app.server, metrics, log, client);
   const stopValues = watchValues(given, metrics, log, around.valuesInvalid, (next) => {
     around.use(next.values);
@@ -136,12 +138,16 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
   const finished = await drain({
     becomeUnready,
     settleMs,
-    close: () => app.close(),
+    close: () => {
+      connections.closeSilent();
+      return app.close();
+    },
     deadlineMs,
     // The deadline must not keep the process alive once everything is finished.
     wait: (ms) => delay(ms, undefined, { ref: ms !== deadlineMs }),
   });
   if (!finished) log.warn('gave up waiting for what was in flight');
+  connections.closeAll();
   for (const stop of [stopCertificates, stopValues, stopAudit, around.stop]) stop();
   admin.closeAllConnections();
   admin.close();

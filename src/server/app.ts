@@ -19,6 +19,9 @@ const bodyLimit = 7 * 1024 * 1024;
 /** The API server's client keeps idle connections for 90 s; ours must not be the one to close, just as a review is sent. */
 const keepAliveTimeout = 100_000;
 
+/** Whoever has not sent a whole request by then is let go; the API server has given up long before. */
+const requestTimeout = 15_000;
+
 /** What the server needs to know and to tell; everything with a side effect is handed in. */
 export interface Wiring {
   readonly mesh: () => Mesh;
@@ -36,6 +39,8 @@ export interface Wiring {
   readonly now: () => number;
   /** Common names of callers that are let in; empty: whoever has a certificate of the client authority, if there is one. */
   readonly callers?: readonly string[];
+  /** How long a request may take to come; for tests that would not wait. */
+  readonly requestTimeoutMs?: number;
 }
 
 /** How a path behaves. */
@@ -65,15 +70,19 @@ export function createApp(
   wiring: Wiring,
   tls?: SecureContextOptions & { requestCert?: boolean; rejectUnauthorized?: boolean },
 ): FastifyInstance {
+  const timeout = wiring.requestTimeoutMs ?? requestTimeout;
   const app: FastifyInstance = Fastify({
-    ...(tls === undefined ? {} : { https: tls }),
+    // Node looks for what is late every half a minute unless it is told otherwise.
+    ...(tls === undefined ? {} : { https: { connectionsCheckingInterval: timeout / 3, ...tls } }),
     logger: false,
     bodyLimit,
     keepAliveTimeout,
-    requestTimeout: 15_000,
+    requestTimeout: timeout,
     // A request that still comes while we go away is answered like any other.
     return503OnClosing: false,
   });
+  // Where the headers may take longer than the whole (a minute by default), Node takes the one for the other.
+  app.server.headersTimeout = timeout;
   const callers = wiring.callers ?? [];
   if (callers.length > 0)
     app.addHook(

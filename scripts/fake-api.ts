@@ -24,7 +24,11 @@ export class FakeApi {
   readonly #watches = new Set<{ readonly prefix: string; readonly response: ServerResponse }>();
   #server: Server | undefined;
   #version = 100;
+  /** What has happened, for a watch that begins at an older version. */
+  readonly #history: { readonly version: number; readonly path: string; readonly event: JsonObject }[] = [];
   access: Access = { server: '', apply: async () => {} };
+  /** A kubeconfig that leads here, as text. */
+  kubeconfig = '';
 
   async start(): Promise<void> {
     const lifetime = { from: Date.now(), ms: 3_600_000 };
@@ -38,6 +42,20 @@ export class FakeApi {
     this.#server = server;
     const address = server.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
+    this.kubeconfig = JSON.stringify({
+      clusters: [
+        {
+          name: 'fake',
+          cluster: {
+            server: `https://127.0.0.1:${port}`,
+            'certificate-authority-data': Buffer.from(authority.cert).toString('base64'),
+          },
+        },
+      ],
+      users: [{ name: 'fake', user: { token: 'x' } }],
+      contexts: [{ name: 'fake', context: { cluster: 'fake', user: 'fake' } }],
+      'current-context': 'fake',
+    });
     this.access = {
       server: `https://127.0.0.1:${port}`,
       apply: async (options) => {
@@ -66,6 +84,7 @@ export class FakeApi {
   remove(path: string): void {
     const object = this.objects.get(path);
     this.objects.delete(path);
+    this.#version++;
     if (object !== undefined) this.#tell(path, { type: 'DELETED', object });
   }
 
@@ -84,6 +103,7 @@ export class FakeApi {
   }
 
   #tell(path: string, event: JsonObject): void {
+    this.#history.push({ version: this.#version, path, event });
     for (const { prefix, response } of this.#watches)
       if (isUnder(path, prefix)) response.write(`${JSON.stringify(event)}\n`);
   }
@@ -96,7 +116,7 @@ export class FakeApi {
     this.seen.push({ method: request.method ?? '', path: url.pathname, query: url.searchParams, body });
     const fault = this.faults.shift();
     if (fault !== undefined) return fault(response);
-    if (url.searchParams.has('watch')) return this.#watch(url.pathname, response);
+    if (url.searchParams.has('watch')) return this.#watch(url, response);
     switch (request.method) {
       case 'GET':
         return this.#get(url, response);
@@ -109,9 +129,12 @@ export class FakeApi {
     }
   }
 
-  #watch(prefix: string, response: ServerResponse): void {
+  #watch({ pathname: prefix, searchParams }: URL, response: ServerResponse): void {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.flushHeaders();
+    const from = Number(searchParams.get('resourceVersion') ?? this.#version);
+    for (const { version, path, event } of this.#history)
+      if (version > from && isUnder(path, prefix)) response.write(`${JSON.stringify(event)}\n`);
     const watch = { prefix, response };
     this.#watches.add(watch);
     response.on('close', () => this.#watches.delete(watch));
