@@ -19,6 +19,8 @@ export class FakeApi {
   readonly objects = new Map<string, JsonObject>();
   /** What it says of itself. */
   metrics = '';
+  /** What its clock says, in the answers to come; without one, the time. */
+  readonly dates: string[] = [];
   /** Answers given instead of the real one, first in, first out. */
   readonly faults: ((response: ServerResponse) => void)[] = [];
   readonly #watches = new Set<{ readonly prefix: string; readonly response: ServerResponse }>();
@@ -114,6 +116,8 @@ export class FakeApi {
     for await (const piece of request) text += piece;
     const body: Json = text === '' ? null : JSON.parse(text);
     this.seen.push({ method: request.method ?? '', path: url.pathname, query: url.searchParams, body });
+    const date = this.dates.shift();
+    if (date !== undefined) response.setHeader('date', date);
     const fault = this.faults.shift();
     if (fault !== undefined) return fault(response);
     if (url.searchParams.has('watch')) return this.#watch(url, response);

@@ -45,14 +45,28 @@ async function installed(t: Test, { validMs = 30 * 24 * hour, ageMs = 0 } = {}) 
     const { status, detail } = await found.run(new Context(new Api(server.access), 'signet'));
     return `${status}: ${detail}`;
   };
-  return { server, run };
+  /** The hint of a check; what it reads before is read without the fault that waits. */
+  const hintOf = async (check: string) => {
+    const found = checks.find((one) => one.check === check);
+    const context = new Context(new Api(server.access), 'signet');
+    const [fault] = server.faults.splice(0);
+    await context.options();
+    await context.optedIn();
+    if (fault !== undefined) server.faults.push(fault);
+    return (await found?.run(context))?.hint;
+  };
+  return { server, run, hintOf };
 }
 
 function deployed(server: FakeApi, ready: number, nodes: readonly string[]): void {
   const deployment: JsonObject = { spec: { replicas: 2 }, status: { readyReplicas: ready } };
   server.put('/apis/apps/v1/namespaces/signet/deployments/signet', deployment);
   for (const [index, nodeName] of nodes.entries())
-    server.put(`/api/v1/namespaces/signet/pods/p${index}`, { metadata: { name: `p${index}` }, spec: { nodeName } });
+    server.put(`/api/v1/namespaces/signet/pods/p${index}`, {
+      metadata: { name: `p${index}` },
+      spec: { nodeName },
+      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    });
 }
 
 t.test('replicas must be ready, and ought to be on different nodes', async (t) => {
@@ -64,8 +78,86 @@ t.test('replicas must be ready, and ought to be on different nodes', async (t) =
   t.equal(await run(check), 'warning: 1 of 2 ready');
   deployed(server, 2, ['a', 'a']);
   t.equal(await run(check), 'warning: 2 ready, all on one node');
+  server.put('/api/v1/namespaces/signet/pods/evicted', { metadata: { name: 'e' }, spec: { nodeName: 'c' } });
+  t.equal(await run(check), 'warning: 2 ready, all on one node', 'one that has failed elsewhere does not count');
   deployed(server, 2, ['a', 'b']);
   t.equal(await run(check), 'ok: 2 ready');
+});
+
+t.test('versions, clocks, gates and kubelets are told apart', async (t) => {
+  const { server, run } = await installed(t);
+  server.put('/version', { gitVersion: 'v1.29.4' });
+  t.match(await run('the API server answers'), /^failed: v1\.29\.4 has no matchConditions/);
+  server.put('/version', { gitVersion: 'v1.30.0' });
+  t.match(await run('the API server answers'), /^ok: v1\.30\.0/);
+  const late = (seconds: number) => server.dates.push(new Date(Date.now() - seconds * 1000).toUTCString());
+  late(600);
+  t.match(await run('its clock agrees with this one'), /^failed: they are (599|600|601) s apart/);
+  late(60);
+  t.match(await run('its clock agrees with this one'), /^warning: they are \d+ s apart/);
+  t.match(await run('its clock agrees with this one'), /^ok: [01] s apart/);
+  const gates = 'the API server has what the values need';
+  t.match(await run(gates), /^ok: /, 'where nothing needs them');
+  const values = { data: { 'values.yaml': 'signet: {identity: {podCertificate: {signerName: example.com/x}}}\n' } };
+  server.put('/api/v1/namespaces/signet/configmaps/signet-values', values);
+  t.match(await run(gates), /^warning: cannot tell whether there are Pod certificates/);
+  const enabled = (on: number) => `kubernetes_feature_enabled{name="PodCertificateRequest",stage="BETA"} ${on}\n`;
+  server.metrics = enabled(0);
+  t.match(await run(gates), /^failed: there are no Pod certificates/);
+  server.metrics = enabled(1);
+  t.match(await run(gates), /^ok: podCertificate on/);
+});
+
+t.test('trust roots are judged by what is in them, here and in every copy', async (t) => {
+  const { server, run } = await installed(t);
+  const day = 24 * hour;
+  const root = async (name: string, days: number) =>
+    (await makeAuthority(name, { from: Date.now() - 100 * day, ms: (100 + days) * day })).cert;
+  const put = (namespace: string, pem: string, labels: JsonObject = {}) =>
+    server.put(`/api/v1/namespaces/${namespace}/configmaps/linkerd-identity-trust-roots`, {
+      metadata: { name: 'linkerd-identity-trust-roots', namespace, labels },
+      data: { 'ca-bundle.crt': pem },
+    });
+  const [fresh, soon, gone] = [await root('fresh', 300), await root('soon', 30), await root('gone', -1)];
+  const own = 'the trust roots are there and valid';
+  t.match(await run(own), /^failed: there is no ca-bundle\.crt/);
+  put('linkerd', fresh);
+  t.match(await run(own), /^ok: the first expires in (299|300) days/);
+  put('linkerd', soon);
+  t.match(await run(own), /^warning: the first expires in (29|30) days/);
+  put('linkerd', gone);
+  t.match(await run(own), /^failed: expired: CN=gone/);
+  put('linkerd', gone + fresh);
+  t.match(await run(own), /^warning: expired, beside others that are valid: CN=gone/);
+  put('linkerd', fresh);
+  server.put('/api/v1/namespaces/shop', {
+    metadata: { name: 'shop', labels: { 'linkerd.io/inject': 'enabled' } },
+  });
+  const copies = 'every namespace that opted in has them';
+  t.match(await run(copies), /^failed: ConfigMap linkerd-identity-trust-roots is not in shop/);
+  put('shop', 'garbage');
+  t.match(await run(copies), /^failed: .* holds no valid certificate in shop/);
+  put('shop', soon);
+  t.match(await run(copies), /^warning: .* lacks roots of namespace linkerd in shop/);
+  put('shop', fresh + soon);
+  t.match(await run(copies), /^ok: 1 namespace/);
+});
+
+t.test('a Pod that is refused on a dry run has a cause that is named', async (t) => {
+  const causes: readonly (readonly [string, RegExp])[] = [
+    ['failed calling webhook "pod.signet.dev": context deadline exceeded', /a firewall or NetworkPolicy/],
+    ['no endpoints available for service "signet"', /no replica is ready/],
+    ['dial tcp 127.0.0.1:1: connect: connection refused', /is signet running/],
+    ['x509: certificate signed by unknown authority', /see the check of caBundle/],
+    ["ValidatingAdmissionPolicy 'signet-guard' denied request", /the guard has held the Pod back/],
+    ['pods "x" is forbidden: violates PodSecurity "restricted"', /enforces a level/],
+    ['pods "x" is forbidden: exceeded quota: small', /a quota or limit/],
+  ];
+  for (const [message, hint] of causes) {
+    const { server, hintOf } = await installed(t);
+    server.faults.push((response) => response.writeHead(500).end(JSON.stringify({ message })));
+    t.match(await hintOf('a Pod on a dry run comes back injected'), hint, message);
+  }
 });
 
 t.test('the certificate of a Service is looked up where it is kept', async (t) => {

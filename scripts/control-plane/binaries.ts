@@ -21,7 +21,7 @@ export function binaries(say: (line: string) => void): string {
   if (assets) {
     const missing = programs.filter((name) => !existsSync(join(assets, name)));
     if (missing.length === 0) return assets;
-    throw new NoControlPlane(
+    throw new Error(
       `KUBEBUILDER_ASSETS is ${assets}, which has no ${missing.join(', no ')}; put it there, or unset the variable to have all four built`,
     );
   }
@@ -50,8 +50,7 @@ function build(version: string, cache: string, folder: string, say: (line: strin
       env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly -buildvcs=false' },
       stdio: ['ignore', 'inherit', 'inherit'],
     });
-    if (status !== 0)
-      throw new NoControlPlane('the control plane could not be built; the words of `go build` are above');
+    if (status !== 0) throw new Error('the control plane could not be built; the words of `go build` are above');
     // Go names a program after its folder.
     renameSync(join(work, 'server'), join(work, 'etcd'));
     if (!existsSync(folder)) renameSync(work, folder);

@@ -9,6 +9,11 @@ import { ended, freePorts, run, startControlPlane } from './start.js';
 
 const say = (line: string) => process.stderr.write(`${line}\n`);
 
+say('starting etcd, an API server and its controllers …');
+const plane = await startControlPlane(say, true).catch((error: unknown) => {
+  say(`\n${error instanceof Error ? error.message : String(error)}`);
+  process.exit(1);
+});
 let isOver = false;
 const over = new Promise<void>((resolve) => {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
@@ -17,9 +22,6 @@ const over = new Promise<void>((resolve) => {
       resolve();
     });
 });
-
-say('starting etcd, an API server and its controllers …');
-const plane = await startControlPlane(say);
 const [port = 0, adminPort = 0] = await freePorts(2);
 
 async function apply(text: string): Promise<void> {
@@ -72,8 +74,6 @@ function isReady(): Promise<boolean> {
 }
 
 try {
-  // Who has had enough before there is anything to see gets no more.
-  if (isOver) throw new Error('stopped');
   await install();
   const signet = await serve();
   try {

@@ -44,8 +44,11 @@ const controllers = [
   'garbage-collector',
 ];
 
-/** Starts etcd, an API server and the controllers that make Pods, on loopback; ready in some seconds. There is no kubelet. */
-export async function startControlPlane(say: (line: string) => void): Promise<ControlPlane> {
+/**
+ * Starts etcd, an API server and the controllers that make Pods, on loopback; ready in some seconds. There is no kubelet. Whoever is
+ * told to end takes them along, unless the caller wants to see to that once they run.
+ */
+export async function startControlPlane(say: (line: string) => void, keepsSignals = false): Promise<ControlPlane> {
   const programs = binaries(say);
   const folder = mkdtempSync(join(tmpdir(), 'signet-cluster-'));
   const [clients, peers, secure] = await freePorts(3);
@@ -60,6 +63,14 @@ export async function startControlPlane(say: (line: string) => void): Promise<Co
     child.once('exit', () => running.delete(child));
     return child;
   };
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const takeAlong = (signal?: NodeJS.Signals | number) => {
+    for (const child of running) child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+    if (typeof signal === 'string') process.kill(process.pid, signal);
+  };
+  for (const signal of signals) process.once(signal, takeAlong);
+  process.once('exit', takeAlong);
   writeKeys(folder);
   const kubeconfig = writeKubeconfig(folder, 'admin', server, admin);
   start('etcd', [
@@ -84,9 +95,10 @@ export async function startControlPlane(say: (line: string) => void): Promise<Co
     // Nobody needs what is in there, so nobody says good-bye.
     await Promise.all([...running].map((child) => ended(child, 'SIGKILL')));
     rmSync(folder, { recursive: true, force: true });
+    for (const signal of [...signals, 'exit']) process.removeListener(signal, takeAlong);
   };
   try {
-    await ready(server, folder);
+    await ready(server, folder, running);
     start('kube-controller-manager', [
       ...['--kubeconfig', kubeconfig, '--service-account-private-key-file', join(folder, 'sa.key')],
       ...['--root-ca-file', join(folder, 'certs', 'apiserver.crt'), '--leader-elect=false'],
@@ -97,6 +109,7 @@ export async function startControlPlane(say: (line: string) => void): Promise<Co
     await stop();
     throw error;
   }
+  if (keepsSignals) for (const signal of signals) process.removeListener(signal, takeAlong);
   return {
     folder,
     server,
@@ -107,7 +120,7 @@ export async function startControlPlane(say: (line: string) => void): Promise<Co
       await ended(api);
       await meanwhile?.();
       api = apiServer(on);
-      await ready(server, folder);
+      await ready(server, folder, running);
     },
     stop,
   };
@@ -162,9 +175,12 @@ function writeKubeconfig(folder: string, name: string, server: string, token: st
   return file;
 }
 
-async function ready(server: string, folder: string): Promise<void> {
+async function ready(server: string, folder: string, running: ReadonlySet<ChildProcess>): Promise<void> {
   const patience = Date.now() + 120_000;
+  const begun = running.size;
   for (;;) {
+    if (running.size < begun)
+      throw new Error(`etcd or the API server has ended; its last words:\n${lastWords(folder)}`);
     if (await answersWell(`${server}/readyz`, join(folder, 'certs', 'apiserver.crt'))) return;
     if (Date.now() > patience)
       throw new Error(`the API server is not ready after two minutes; its last words:\n${lastWords(folder)}`);

@@ -163,3 +163,46 @@ export function cutText(text: string, changes: readonly Cut[]): string {
     return result.slice(0, place) + insert + result.slice(place + remove);
   }, text);
 }
+
+const valueKeys = [
+  '__proto__',
+  'constructor',
+  'prototype',
+  'toString',
+  'proxy',
+  'signet',
+  'identity',
+  'image',
+  'spire',
+  'trustRoots',
+  'profiles',
+  'bundles',
+  '',
+];
+
+/** A tree of values as JSON text: parsed, `__proto__` is a key like any other. */
+export const valueTree: fc.Arbitrary<string> = fc
+  .letrec<{ tree: readonly (readonly [string, unknown])[] }>((tie) => ({
+    tree: fc.array(
+      fc.tuple(
+        fc.constantFrom(...valueKeys),
+        fc.oneof(
+          { maxDepth: 4 },
+          hostileText.filter((one) => one.length < 300),
+          fc.boolean(),
+          tie('tree'),
+        ),
+      ),
+      { maxLength: 3 },
+    ),
+  }))
+  .tree.map(asObjectText);
+
+function asObjectText(entries: readonly (readonly [string, unknown])[]): string {
+  const member = ([key, value]: readonly [string, unknown]): string =>
+    `${JSON.stringify(key)}:${Array.isArray(value) ? asObjectText(value) : JSON.stringify(value)}`;
+  return `{${entries.map(member).join(',')}}`;
+}
+
+/** What `npm test` tries with every annotation, one by one. */
+export const everyNasty: readonly string[] = [...nasty, 'x'.repeat(262_144), '9'.repeat(262_144), '['.repeat(262_144)];

@@ -70,11 +70,11 @@ function isOurs({ subject, reason }: Verdict): boolean {
   return entryOf(subject.workload.annotations, createdBy)?.startsWith('signet') === true;
 }
 
-/** Whoever asked for injection and does not get it hears why; nobody else hears anything. */
+/** Whoever asked for injection and does not get it hears why, also in a word that nobody knows; nobody else hears anything. */
 function warningsOf(verdict: Verdict): readonly string[] {
   const { subject, outcome, askedBy, message, reason, warnings } = verdict;
-  if (subject.is !== 'workload' || outcome === 'inject' || askedBy === undefined)
-    return warnings.map((one) => `signet: ${one}`);
+  const isMeant = askedBy !== undefined || reason.startsWith('invalid_');
+  if (subject.is !== 'workload' || outcome === 'inject' || !isMeant) return warnings.map((one) => `signet: ${one}`);
   return [`signet: not injected: ${message} [${reason}]`];
 }
 

@@ -9,5 +9,15 @@ export function accessFrom(kubeconfig: string | undefined): Access {
   else config.loadFromDefault();
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error('the kubeconfig names no current cluster');
-  return { server: cluster.server, apply: (options) => config.applyToHTTPSOptions(options) };
+  // What client-node takes for granted where it finds nothing; no API server has listened there for years.
+  if (cluster.server === 'http://localhost:8080')
+    throw new Error(
+      'there is no kubeconfig: none is named by --kubeconfig or KUBECONFIG, and there is no ~/.kube/config',
+    );
+  const namespace = config.getContextObject(config.getCurrentContext())?.namespace;
+  return {
+    server: cluster.server,
+    ...(namespace === undefined ? {} : { namespace }),
+    apply: (options) => config.applyToHTTPSOptions(options),
+  };
 }

@@ -6,17 +6,22 @@ import { isObject, listAt, objectAt, textAt } from '../json.js';
 /** An answer of the API server that is not a success. */
 export class ApiError extends Error {
   readonly status: number;
+  /** Where a list that took too long can go on from. */
+  readonly goOn: string;
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, goOn = '') {
     super(message);
     this.name = 'ApiError';
     this.status = status;
+    this.goOn = goOn;
   }
 }
 
 /** What makes a request one of ours: address, trust and credentials. client-node's KubeConfig gives it. */
 export interface Access {
   readonly server: string;
+  /** Of the current context, as kubectl has it. */
+  readonly namespace?: string;
   readonly apply: (options: RequestOptions) => Promise<void>;
 }
 
@@ -46,6 +51,11 @@ export class Api {
     this.#access = access;
   }
 
+  /** The namespace of objects that name none. */
+  get namespace(): string {
+    return this.#access.namespace ?? 'default';
+  }
+
   get(path: string, call: Call = {}): Promise<JsonObject> {
     return this.#call('GET', path, call);
   }
@@ -58,15 +68,22 @@ export class Api {
   async *items(path: string, query: Readonly<Record<string, string>> = {}): AsyncGenerator<JsonObject> {
     let token = '';
     do {
-      const page = await this.get(path, {
-        query: { ...query, limit: pageSize, ...(token === '' ? {} : { continue: token }) },
-      });
+      const place: Record<string, string> = token === '' ? {} : { continue: token };
+      const page = await this.get(path, { query: { ...query, limit: pageSize, ...place } }).catch((error: unknown) =>
+        this.#later(path, query, error),
+      );
       const apiVersion = textAt(page, 'apiVersion') ?? 'v1';
       const kind = (textAt(page, 'kind') ?? '').replace(/List$/, '');
       // Items of a list do not say what they are.
       for (const item of listAt(page, 'items')) if (isObject(item)) yield { apiVersion, kind, ...item };
       token = textAt(objectAt(page, 'metadata'), 'continue') ?? '';
     } while (token !== '');
+  }
+
+  /** A place in a list is good for some minutes; whoever took longer gets one with the 410, to go on with what is there now. */
+  #later(path: string, query: Readonly<Record<string, string>>, error: unknown): Promise<JsonObject> {
+    if (!(error instanceof ApiError && error.status === 410 && error.goOn !== '')) throw error;
+    return this.get(path, { query: { ...query, limit: pageSize, continue: error.goOn } });
   }
 
   /** What the clock of the API server says. */
@@ -168,12 +185,15 @@ async function errorFrom(response: IncomingMessage): Promise<ApiError> {
   const text = await textOf(response);
   const status = response.statusCode ?? 500;
   let message = text.slice(0, 200);
+  let goOn = '';
   try {
-    message = textAt(JSON.parse(text), 'message') ?? message;
+    const said: Json = JSON.parse(text);
+    message = textAt(said, 'message') ?? message;
+    goOn = textAt(objectAt(said, 'metadata'), 'continue') ?? '';
   } catch {
     // No JSON: the text itself must do.
   }
-  return new ApiError(status, `${status}: ${message}`);
+  return new ApiError(status, `${status}: ${message}`, goOn);
 }
 
 function eventFrom(line: string): WatchEvent {

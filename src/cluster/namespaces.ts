@@ -1,6 +1,6 @@
 import type { Namespace } from '../inject/decide/opt-in.js';
 import { entryOf, type JsonObject, objectAt, textAt } from '../json.js';
-import type { Api } from './api.js';
+import { type Api, ApiError } from './api.js';
 import { Follower, type FollowWiring } from './follow.js';
 
 const path = '/api/v1/namespaces';
@@ -18,6 +18,8 @@ export class NamespaceCache {
   readonly #follower: Follower;
   #known = new Map<string, Namespace>();
   readonly #reads = new Map<string, Promise<Namespace>>();
+  /** When the API server last said that there is no such namespace, so that asking again and again costs it nothing. */
+  readonly #missing = new Map<string, number>();
 
   constructor(api: Api, wiring: CacheWiring) {
     this.#api = api;
@@ -75,6 +77,8 @@ export class NamespaceCache {
   #readShared(name: string): Promise<Namespace> {
     const running = this.#reads.get(name);
     if (running !== undefined) return running;
+    if (performance.now() - (this.#missing.get(name) ?? Number.NEGATIVE_INFINITY) < missingMs)
+      return Promise.reject(new Error(`there is no namespace ${name}`));
     const read = this.#api
       .get(`${path}/${encodeURIComponent(name)}`)
       .then((object) => {
@@ -82,11 +86,24 @@ export class NamespaceCache {
         if (namespace === undefined) throw new Error(`the API server gave no namespace ${name}`);
         return namespace;
       })
+      .catch((error: unknown) => {
+        if (error instanceof ApiError && error.status === 404) this.#noteMissing(name);
+        throw error;
+      })
       .finally(() => this.#reads.delete(name));
     this.#reads.set(name, read);
     return read;
   }
+
+  #noteMissing(name: string): void {
+    if (this.#missing.size >= mostMissing) this.#missing.clear();
+    this.#missing.set(name, performance.now());
+  }
 }
+
+/** A second: whoever creates a namespace and a Pod in it at once is tried again by the API server. */
+const missingMs = 1000;
+const mostMissing = 1000;
 
 /** What of a Namespace object matters here. */
 export function namespaceOf(object: JsonObject): Namespace | undefined {

@@ -22,6 +22,8 @@ interface Population {
   readonly pods: () => AsyncIterable<JsonObject>;
   /** By namespace, when its trust roots were last changed. */
   readonly rootsChanged: () => Promise<ReadonlyMap<string, string>>;
+  /** Whether no Pod is an answer too: of a cluster it is, of a file without one it is more likely the wrong file. */
+  readonly isList: boolean;
   readonly close: () => void;
 }
 
@@ -41,6 +43,7 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
       if (format === 'json') output.add(`${isFirst ? '' : ',\n'}${JSON.stringify(row)}`, false);
       isFirst = false;
     });
+    if (looked === 0 && !population.isList) throw new Failure(nothingText(given));
     if (unknown.size > 0) terminal.err(`${unknownText([...unknown])}\n`);
     if (format === 'json') {
       terminal.out('[\n');
@@ -56,7 +59,7 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
 
 /** Looks at every Pod that has not ended, and tells what was found; gives how many there were, and where nothing is known of the namespace. */
 export async function audit(
-  { mesh, namespaces, pods, rootsChanged }: Omit<Population, 'close'>,
+  { mesh, namespaces, pods, rootsChanged }: Omit<Population, 'close' | 'isList'>,
   tell: (row: AuditRow) => void,
 ): Promise<{ readonly looked: number; readonly unknown: ReadonlySet<string> }> {
   const known = new Map<string, Namespace>();
@@ -86,12 +89,18 @@ async function online(given: Given, terminal: Terminal): Promise<Population> {
   const api = apiFrom(given);
   const mesh = await meshOfCluster(given, api, terminal);
   const namespace = given.last('namespace');
+  if (namespace !== undefined)
+    await api.get(`/api/v1/namespaces/${namespace}`).catch((error: unknown) => {
+      if (error instanceof ApiError && error.status === 404) throw new Failure(`there is no namespace ${namespace}`);
+      throw error;
+    });
   const path = namespace === undefined ? '/api/v1/pods' : `/api/v1/namespaces/${namespace}/pods`;
   return {
     mesh,
     namespaces: () => api.items('/api/v1/namespaces'),
     pods: () => api.items(path),
     rootsChanged: () => rootsIn(api, mesh),
+    isList: true,
     close: () => {},
   };
 }
@@ -118,7 +127,7 @@ async function offline(given: Given, terminal: Terminal): Promise<Population> {
     for await (const object of ofKind('ConfigMap')) if (nameOf(object) === configMap.name) noteChange(times, object);
     return times;
   };
-  return { mesh, namespaces: () => ofKind('Namespace'), pods, rootsChanged, close };
+  return { mesh, namespaces: () => ofKind('Namespace'), pods, rootsChanged, isList: false, close };
 }
 
 function* objectsIn(input: Input): Generator<JsonObject> {
@@ -144,6 +153,13 @@ function* objectsIn(input: Input): Generator<JsonObject> {
     throw new Failure(
       `${input.name}: expected what \`kubectl get pods,namespaces -A -o json\` prints; found nothing like it`,
     );
+}
+
+function nothingText(given: Given): string {
+  const where = given.last('namespace');
+  return where === undefined
+    ? `there is no Pod in ${given.files.join(', ')} that has not ended; expected what \`kubectl get pods,namespaces -A -o json\` prints`
+    : `there is no Pod of namespace ${where} in ${given.files.join(', ')} that has not ended`;
 }
 
 /** When the trust roots of each namespace were last changed, as far as we may look. */

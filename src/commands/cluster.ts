@@ -18,7 +18,7 @@ export function apiFrom(given: Given): Api {
     return new Api(accessFrom(given.last('kubeconfig')));
   } catch (error) {
     throw new Failure(
-      `cannot find the cluster: ${causeOf(error)}; --kubeconfig names a file, serve --standalone does without`,
+      `cannot find the cluster: ${causeOf(error)}${given.has('self-signed') || given.has('addr') ? '; serve --standalone does without one' : ''}`,
     );
   }
 }

@@ -1,9 +1,10 @@
+import { ApiError } from '../cluster/api.js';
 import { type CheckResult, checksText } from '../report/checks.js';
 import { painter } from '../report/colour.js';
 import { apiFrom, homeOf } from './cluster.js';
 import { certificateChecks } from './doctor/certificates.js';
 import { apiChecks, capabilityChecks, workloadChecks } from './doctor/cluster.js';
-import { type Check, Context, type Said } from './doctor/context.js';
+import { beware, broken, type Check, Context, type Said } from './doctor/context.js';
 import { dryRunChecks } from './doctor/dry-run.js';
 import { registrationChecks } from './doctor/registration.js';
 import { trustChecks } from './doctor/trust.js';
@@ -14,8 +15,8 @@ import type { Terminal } from './terminal.js';
 /** Every check in the order of the report: from the ground up, so that the first that fails is the one to look at. */
 export const checks: readonly Check[] = [
   ...apiChecks,
-  ...workloadChecks,
   ...registrationChecks,
+  ...workloadChecks,
   ...certificateChecks,
   ...trustChecks,
   ...capabilityChecks,
@@ -29,10 +30,15 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
     throw new Failure(`--output takes json here; found ${JSON.stringify(format)}`);
   const context = new Context(apiFrom(given), homeOf(given));
   const results: CheckResult[] = [];
+  let missing: string | undefined;
   for (const check of checks) {
-    results.push(await resultOf(check, context));
-    // Without an API server nothing else can be told.
-    if (results[0]?.status === 'failed') break;
+    const { group, check: name } = check;
+    const result =
+      missing === undefined
+        ? await resultOf(check, context)
+        : { group, check: name, status: 'skipped' as const, detail: missing, hint: '', section: '' };
+    results.push(result);
+    if (result.status === 'failed') missing ??= check.without;
   }
   terminal.out(
     format === 'json'
@@ -43,13 +49,12 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
 }
 
 async function resultOf({ group, check, section, run: look }: Check, context: Context): Promise<CheckResult> {
-  const said = await look(context).catch(
-    (error: unknown): Said => ({
-      status: 'failed',
-      detail: error instanceof Error ? error.message : String(error),
-      hint: 'it could not be looked at; the message is of the API server, or of the way there',
-    }),
-  );
+  const said = await look(context).catch((error: unknown): Said => {
+    const detail = error instanceof Error ? error.message : String(error);
+    return isForbidden(error)
+      ? beware(detail, 'run signet doctor as somebody who may look')
+      : broken(detail, 'it could not be looked at; the message is of the API server, or of the way there');
+  });
   return {
     group,
     check,
@@ -58,4 +63,9 @@ async function resultOf({ group, check, section, run: look }: Check, context: Co
     hint: said.hint ?? '',
     section: said.hint ? section : '',
   };
+}
+
+/** Whoever runs doctor lacks a right, which says nothing of the installation. */
+function isForbidden(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 403 && /cannot [\w:-]+ (resource|path)/.test(error.message);
 }

@@ -15,11 +15,12 @@ import { painter } from '../report/colour.js';
 import { type Explanation, explanationOf, explanationText } from '../report/explain.js';
 import { missed } from '../report/summary.js';
 import { rootsIn } from './audit.js';
-import { apiFrom, meshOfCluster } from './cluster.js';
+import { apiFrom, homeOf, meshOfCluster } from './cluster.js';
 import { Failure } from './failure.js';
 import type { Given } from './flags.js';
 import { type ClusterName, readClusterName } from './object-name.js';
 import type { Terminal } from './terminal.js';
+import { meshFrom } from './values-input.js';
 
 /** What only a cluster can tell beside the explanation. */
 interface Seen {
@@ -33,7 +34,7 @@ interface Seen {
 /** Explains objects of a cluster: what would happen to them now, what did, and whether the API server asks us at all. */
 export async function run(given: Given, terminal: Terminal): Promise<number> {
   const api = apiFrom(given);
-  const mesh = await meshOfCluster(given, api, terminal);
+  const mesh = await meshOrDefaults(given, api, terminal);
   const isJson = given.last('output') === 'json';
   const paint = painter(terminal.isColoured);
   const told: (Explanation & { readonly apiServer: Seen })[] = [];
@@ -42,7 +43,7 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
     const name = readClusterName(word);
     if (name === undefined)
       throw new Failure(`${JSON.stringify(word)} is no KIND/NAME; files and objects of a cluster are explained apart`);
-    const where = given.last('namespace') ?? 'default';
+    const where = given.last('namespace') ?? api.namespace;
     const object = await read(api, name, where);
     const namespace = await readNamespace(api, where);
     const bare = withoutInjection(object);
@@ -51,10 +52,25 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
     const one = explanationOf(mesh, verdict, { file: 'cluster', line: 0, namespace });
     if (missed(verdict, origins.webhook)) missing++;
     if (isJson) told.push({ ...one, apiServer });
-    else terminal.out(explanationText(one, paint) + seenText(apiServer));
+    else terminal.out(explanationText(one, paint, runningText(apiServer)) + seenText(apiServer));
   }
   if (isJson) terminal.out(`${JSON.stringify(told, undefined, 2)}\n`);
   return given.has('require') && missing > 0 ? 1 : 0;
+}
+
+/** Where signet is not installed there are no values of it; what its defaults would do is an answer too. */
+async function meshOrDefaults(given: Given, api: Api, terminal: Terminal): Promise<Mesh> {
+  const path = `/api/v1/namespaces/${homeOf(given)}/configmaps/${objects.values}`;
+  const isInstalled = await api.get(path).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof ApiError && error.status === 404) return false;
+      throw new Failure(`cannot read from the API server: ${error instanceof Error ? error.message : error}`);
+    },
+  );
+  if (isInstalled || given.has('values')) return meshOfCluster(given, api, terminal);
+  terminal.err(`note: signet is not installed in namespace ${homeOf(given)}; its defaults are used\n`);
+  return meshFrom(given, terminal);
 }
 
 async function read(api: Api, { kind, apiVersion, path, name }: ClusterName, namespace: string): Promise<JsonObject> {
@@ -112,7 +128,7 @@ async function stateOf(
 ): Promise<string> {
   const changed = await rootsIn(api, mesh).catch(() => new Map<string, string>());
   const finding = auditPod(mesh, pod, namespace, { rootsChanged: changed.get(namespace.name) ?? '' });
-  if (finding !== undefined) return `${findings[finding.finding]} (${finding.detail})`;
+  if (finding !== undefined) return `${findings[finding.finding]}: ${finding.detail}`;
   if (outcome === 'inject') return 'as it would be if it were created now';
   return uninject(pod, [], { thorough: true }).removals.length > 0
     ? 'with an identity that it would not be given now'
@@ -128,16 +144,21 @@ function olderThan(pod: JsonObject, configuration: JsonObject): string {
     : '';
 }
 
-function seenText({ state, calledBy, notCalledBy, note }: Seen): string {
-  const lines = state === null ? [] : [`  it runs   ${state}`];
-  if (calledBy.length > 0) lines.push(`  asked     the API server asks signet by ${calledBy.join(', ')}`);
+/** For a Pod that runs, what it is comes before what it would be. */
+function runningText({ state }: Seen): string | undefined {
+  return state === null ? undefined : state;
+}
+
+function seenText({ calledBy, notCalledBy, note }: Seen): string {
+  const lines: string[] = [];
+  if (calledBy.length > 0) lines.push(`  webhook   the API server asks signet about it now, by ${calledBy.join(', ')}`);
   else if (notCalledBy.length > 0) {
     const isSure = notCalledBy.every(({ why }) => !why.startsWith('unknown'));
     lines.push(
-      `  asked     ${isSure ? 'the API server never asks signet about it' : 'whether the API server asks signet cannot be told'}`,
+      `  webhook   ${isSure ? 'the API server never asks signet about it' : 'whether the API server asks signet cannot be told'}`,
     );
     lines.push(...notCalledBy.map(({ entry, why }) => `            ${entry}: ${why}`));
   }
   if (note !== '') lines.push(`  note      ${note}`);
-  return `${lines.join('\n')}\n`;
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }

@@ -9,7 +9,7 @@ import { eachDocument } from './documents.js';
 import { Failure } from './failure.js';
 import type { Given } from './flags.js';
 import { openInputs } from './input.js';
-import { readClusterName } from './object-name.js';
+import { clusterKinds, looksLikeClusterName, readClusterName } from './object-name.js';
 import { Output } from './output.js';
 import { settingFrom } from './setting.js';
 import type { Terminal } from './terminal.js';
@@ -22,6 +22,11 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
     throw new Failure(`--output takes json here; found ${JSON.stringify(format)}`);
   if (given.files.some((file) => readClusterName(file) !== undefined && !existsSync(file)))
     return (await import('./explain-cluster.js')).run(given, terminal);
+  const word = given.files.find((file) => looksLikeClusterName(file) && !existsSync(file));
+  if (word !== undefined)
+    throw new Failure(
+      `${JSON.stringify(word)} is no file, and no workload of a cluster: those are KIND/NAME, of ${clusterKinds.join(', ')}`,
+    );
   const inputs = await openInputs(given.files);
   const setting = await settingFrom(given, inputs, terminal);
   const paint = painter(terminal.isColoured);

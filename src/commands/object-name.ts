@@ -17,6 +17,14 @@ const kinds: readonly { readonly kind: string; readonly apiVersion: string; read
   { kind: 'CronJob', apiVersion: 'batch/v1', words: ['cronjob', 'cronjobs', 'cj'] },
 ];
 
+/** Whether a word was meant as `KIND/NAME` of a cluster and not as a file: one slash, no dot at its end, a name behind it. */
+export function looksLikeClusterName(word: string): boolean {
+  return /^[A-Za-z]+\/[a-z0-9][a-z0-9-]*$/.test(word);
+}
+
+/** The kinds that can be named. */
+export const clusterKinds: readonly string[] = kinds.map(({ words }) => words[0] ?? '');
+
 /** Reads `KIND/NAME`; nothing when it is none, or the kind is not one that carries a Pod. */
 export function readClusterName(word: string): ClusterName | undefined {
   const match = /^([A-Za-z]+)(?:\.[a-z0-9.]+)?\/([a-z0-9][a-z0-9.-]*)$/.exec(word);

@@ -12,12 +12,12 @@ import { examine, type Owner, type Workload } from './workload.js';
 
 /** What can be wrong with the identity of a Pod that runs; the text says it to a person. */
 export const findings = {
-  missing: 'asks for an identity and has none',
-  refused: 'asks for an identity that it could not get',
-  stale_version: 'runs another version of the proxy',
-  stale_trust_roots: 'was given other trust roots',
-  stale_source: 'has its identity from another source',
-  stale_values: 'was injected with other values',
+  missing: 'without the identity that was asked for',
+  refused: 'asking for an identity that it could not get today',
+  stale_version: 'with another version of the proxy',
+  stale_trust_roots: 'with other trust roots',
+  stale_source: 'with an identity from another source',
+  stale_values: 'injected with other values',
 } as const;
 
 export type FindingCode = keyof typeof findings;

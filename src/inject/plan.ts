@@ -68,12 +68,12 @@ function make(mesh: Mesh, workload: Workload, namespace: Namespace, optIn: OptIn
 }
 
 /** Those that are named; with identity alone and nobody named, all of them. */
-function targetsOf(workload: Workload, alone: boolean, named: readonly string[] | undefined): readonly Target[] {
+function targetsOf(workload: Workload, alone: boolean, named: ReadonlySet<string> | undefined): readonly Target[] {
   if (named === undefined && !alone) return [];
   return (['initContainers', 'containers'] as const).flatMap((list) =>
     workload[list]
       .map((container, index) => ({ list, index, container }))
-      .filter(({ container }) => named === undefined || named.includes(textAt(container, 'name') ?? '')),
+      .filter(({ container }) => named === undefined || named.has(textAt(container, 'name') ?? '')),
   );
 }
 

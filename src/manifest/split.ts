@@ -16,6 +16,8 @@ export class TooLargeError extends Error {
   }
 }
 
+const worthLooking = 64 * 1024;
+
 // Only a line feed begins a line here: `^` would also match behind a bare carriage return and U+2028.
 const marker = /(?<=\n|^\ufeff?)(?:---|\.\.\.)(?=[ \t\r\n]|$)/g;
 
@@ -38,6 +40,8 @@ export class Splitter {
   /** Takes a piece of text, gives the documents that it completes. */
   *push(piece: string): Generator<Chunk> {
     this.#rest += piece;
+    // Looking goes over all of the text: of a writer who sends a line at a time, not at every line.
+    if (this.#rest.length - this.#searched < worthLooking) return;
     yield* this.#complete();
     if (this.#rest.length > this.#limit) throw new TooLargeError(this.#firstLine);
   }

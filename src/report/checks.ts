@@ -4,7 +4,7 @@ import type { Paint } from './colour.js';
 export interface CheckResult {
   readonly group: string;
   readonly check: string;
-  readonly status: 'ok' | 'warning' | 'failed';
+  readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
   /** What was seen. */
   readonly detail: string;
   /** What to do about it; empty when all is well. */
@@ -13,7 +13,7 @@ export interface CheckResult {
   readonly section: string;
 }
 
-const marks = { ok: ['green', '√'], warning: ['yellow', '‼'], failed: ['red', '×'] } as const;
+const marks = { ok: ['green', '√'], warning: ['yellow', '‼'], failed: ['red', '×'], skipped: ['dim', '-'] } as const;
 
 /** Checks for a person: a heading for each group, a line for each check, a hint where something is to be done. */
 export function checksText(results: readonly CheckResult[], paint: Paint): string {
@@ -26,8 +26,13 @@ export function checksText(results: readonly CheckResult[], paint: Paint): strin
     if (hint !== '') lines.push(`    ${hint}`);
     if (section !== '') lines.push(`    README: ${section}`);
   }
-  const failed = results.filter(({ status }) => status === 'failed').length;
-  const warned = results.filter(({ status }) => status === 'warning').length;
-  const total = `${results.length} checks, ${failed} failed, ${warned === 1 ? '1 warning' : `${warned} warnings`}`;
+  const count = (wanted: CheckResult['status']) => results.filter(({ status }) => status === wanted).length;
+  const [failed, warned, skipped] = [count('failed'), count('warning'), count('skipped')];
+  const total = [
+    results.length === 1 ? '1 check' : `${results.length} checks`,
+    `${failed} failed`,
+    warned === 1 ? '1 warning' : `${warned} warnings`,
+    ...(skipped === 0 ? [] : [`${skipped} skipped`]),
+  ].join(', ');
   return `${[...lines, '', `Status is ${failed > 0 ? paint('red', '×') : paint('green', '√')} (${total})`].join('\n')}\n`;
 }

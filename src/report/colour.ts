@@ -2,6 +2,7 @@
 const codes = {
   bold: [1, 22],
   cyan: [36, 39],
+  dim: [2, 22],
   green: [32, 39],
   red: [31, 39],
   yellow: [33, 39],

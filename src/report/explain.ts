@@ -123,13 +123,14 @@ const outcomes = {
 const widest = 110;
 
 /** The same for a person. */
-export function explanationText(one: Explanation, paint: Paint): string {
+export function explanationText(one: Explanation, paint: Paint, running?: string): string {
   const { object } = one;
   const [colour, word] = outcomes[one.outcome];
   const head = `${paint('bold', `${object.kind}/${object.name || '(no name)'}`)} in namespace ${object.namespace || '(none)'} (${object.line === 0 ? object.file : `${object.file}:${object.line}`})`;
   const lines = [
     head,
-    `  outcome   ${paint(colour, word)} [${one.reason}]`,
+    ...(running === undefined ? [] : wrapped('  it runs   ', running.split(' '))),
+    `  outcome   ${running === undefined ? '' : 'if it were created now: '}${paint(colour, word)} [${one.reason}]`,
     ...wrapped('  because   ', one.message.split(' ')),
   ];
   if (one.advice !== '' && one.outcome !== 'inject') lines.push(...wrapped('  to do     ', one.advice.split(' ')));

@@ -22,6 +22,8 @@ const mostWaiting = 200;
 const mostRemembered = 10_000;
 /** At most so many are under way to the API server. */
 const mostUnderWay = 2;
+/** At most so many are taken note of in a second, whoever asks: a stranger can name as many owners as he likes. */
+const mostPerSecond = 10;
 
 /** Writes Events about what was decided, off the hot path: deduplicated, bounded, never waited for. */
 export class EventRecorder {
@@ -29,6 +31,8 @@ export class EventRecorder {
   readonly #waiting: EventDraft[] = [];
   readonly #said = new Map<string, number>();
   #underWay = 0;
+  #second = 0;
+  #inSecond = 0;
 
   constructor(recording: Recording) {
     this.#recording = recording;
@@ -43,7 +47,7 @@ export class EventRecorder {
       message: outcome === 'injected' ? 'identity and proxy injected' : `not injected: ${message} [${reason}]`,
       about: holder,
     };
-    if (this.#wasSaid(`${String(holder.uid)} ${draft.reason} ${reason}`) || this.#waiting.length >= mostWaiting) return;
+    if (this.#waiting.length >= mostWaiting || this.#wasSaid(`${String(holder.uid)} ${draft.reason} ${reason}`)) return;
     this.#waiting.push(draft);
     this.#pump();
   }
@@ -52,6 +56,11 @@ export class EventRecorder {
     const now = this.#recording.now();
     const last = this.#said.get(key);
     if (last !== undefined && now - last < quietMs) return true;
+    if (now - this.#second >= 1000) {
+      this.#second = now;
+      this.#inSecond = 0;
+    }
+    if (++this.#inSecond > mostPerSecond) return true;
     if (this.#said.size >= mostRemembered) this.#said.clear();
     this.#said.set(key, now);
     return false;

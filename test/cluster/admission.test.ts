@@ -161,8 +161,6 @@ if (made !== undefined) {
       const called = new Set(
         lines.filter((line) => line.namespace === ns && line.name === id).map((line) => String(line.entry)),
       );
-      // A Pod that asks by itself also goes by `rest` as long as it shows no injection.
-      called.delete(entry === 'pod' ? 'rest' : '');
       if ([...called].join() !== (entry === 'none' ? '' : entry))
         t.fail(`${where}: called by ${[...called].join() || 'none'}, expected ${entry}`);
     }
@@ -173,12 +171,16 @@ if (made !== undefined) {
     await world.apply(
       namespace('audited', {}, { ...optIn, 'signet.dev/mode': 'audit' }),
       namespace('switched-off', { ...optIn, 'config.linkerd.io/admission-webhooks': 'disabled' }),
+      namespace('cert-manager', optIn),
     );
     const rows: readonly (readonly [string, JsonObject, boolean])[] = [
       ['audited', {}, true],
       ['switched-off', {}, false],
-      ['kube-system', optIn, false],
+      ...['kube-system', 'kube-public', 'kube-node-lease', 'cert-manager', 'signet'].map(
+        (name) => [name, optIn, false] as const,
+      ),
       ['by-label', { 'linkerd.io/control-plane-component': 'x' }, false],
+      ['by-annotation', { 'linkerd.io/cni-resource': 'true' }, false],
     ];
     for (const [where, labels, isSent] of rows) {
       const made = async () =>
@@ -190,6 +192,31 @@ if (made !== undefined) {
     }
     t.match(world.replicas[0]?.log() ?? '', /"namespace":"audited","name":"never".*"reason":"audit_mode"/);
   });
+
+  t.test(
+    'a Pod picks its identity, and the socket beside it, by annotation; a word that nobody knows is told',
+    async (t) => {
+      const asked = async (name: string, annotations: JsonObject) => {
+        const { err } = await world.apply(pod(name, 'by-label', {}, annotations));
+        return { err, stored: await world.get(`pod ${name} -n by-label`) };
+      };
+      const spire = await asked('by-spire', { 'signet.dev/identity': 'spire' });
+      t.equal(pick(spire.stored, '/metadata/labels/signet.dev~1identity'), 'spire');
+      t.ok(pick(spire.stored, '/spec/volumes/[spire-agent-socket]'));
+      t.notOk(pick(spire.stored, '/spec/volumes/[linkerd-identity-token]'));
+      const beside = await asked('beside', { 'kuma.io/spire-integration': 'enabled' });
+      t.equal(pick(beside.stored, '/metadata/labels/signet.dev~1spire'), 'enabled');
+      t.ok(pick(beside.stored, '/spec/volumes/[spire-agent-socket]'));
+      t.ok(pick(beside.stored, '/spec/volumes/[linkerd-identity-token]'), 'beside the token');
+      const unknown = await world.kubectl(
+        'apply -f -',
+        JSON.stringify(pod('unknown', 'by-label', {}, { 'signet.dev/identity': 'moon' })),
+      );
+      t.match(unknown.err, /expected one of token, spire, podCertificate, found "moon"/);
+      const slip = await asked('slip', { 'linkerd.io/inject': 'yes' });
+      t.match(slip.err, /Warning: signet: not injected: .*none of enabled, disabled, ingress: "yes"/);
+    },
+  );
 
   const cached = new Map<string, readonly JsonObject[]>();
   async function podsIn(ns: string): Promise<readonly JsonObject[]> {
@@ -403,13 +430,19 @@ if (made !== undefined) {
     t.same(pick(both, '/spec/schedulingGates'), [{ name: 'example.com/wait' }], 'what is newer than we are stays');
     const volumes = listAt(objectAt(both, 'spec'), 'volumes').map((one) => textAt(one, 'name'));
     t.equal(new Set(volumes).size, volumes.length);
-    const calls = (world.replicas[0]?.log() ?? '')
-      .split('\n')
-      .flatMap((line) =>
-        line.includes('"admission"') && line.includes('"name":"both"') ? [JSON.parse(line) as JsonObject] : [],
-      )
-      .map(({ entry, reason }) => `${entry} ${reason}`);
-    t.same(calls, ['namespace injected', 'namespace already_injected'], 'one reinvocation, and it is clean');
+    const calls = (name: string) =>
+      (world.replicas[0]?.log() ?? '')
+        .split('\n')
+        .flatMap((line) =>
+          line.includes('"admission"') && line.includes(`"name":"${name}"`) ? [JSON.parse(line) as JsonObject] : [],
+        )
+        .map(({ entry, reason }) => `${entry} ${reason}`);
+    t.same(calls('both'), ['namespace injected', 'namespace already_injected'], 'one reinvocation, and it is clean');
+    t.same(
+      calls('opted-later'),
+      ['rest injection_enable_annotation_absent', 'rest injected'],
+      'and one for a Pod that was opted in meanwhile',
+    );
     const opted = await world.get('pod opted-later -n plain');
     t.same(names(opted).sort(), ['app', 'late-comer', 'linkerd-init', 'linkerd-proxy'], 'opted in by a later webhook');
     await world.kubectl('delete mutatingwebhookconfiguration zz-later');
@@ -461,6 +494,18 @@ if (made !== undefined) {
       'an ephemeral container is nobody’s business',
     );
   });
+
+  t.test('a CronJob that came to its minute has made injected Pods as well', async (t) => {
+    await eventually(
+      async () =>
+        (await world.pods('by-annotation')).some((one) => /^a-cronjob-/.test(nameOf(one)) && hasContainer(one)),
+      'the CronJob controller has made nothing',
+      90_000,
+    );
+    t.pass();
+  });
+
+  const nameOf = (one: JsonObject) => textAt(one.metadata, 'name') ?? '';
 
   t.test('under Pod Security restricted, in CNI mode, every source is accepted', async (t) => {
     const identities: readonly (readonly [string, readonly string[], string])[] = [
@@ -527,6 +572,11 @@ if (made !== undefined) {
       off.err,
       /Pod certificates \(Kubernetes 1\.35 and later, feature gate PodCertificateRequest\).*api_server_lacks_feature/,
     );
+    for (const { child } of world.replicas) child.kill('SIGKILL');
+    const bundles = (identities[2]?.[1] ?? []).filter((set) => !set.includes('podCertificate'));
+    await world.serveReady(world.port, ...bundles.flatMap((set) => ['--set', set]));
+    const without = await world.kubectl('apply -f -', JSON.stringify(pod('no-bundles', 'restricted', {}, {})));
+    t.match(without.err, /ClusterTrustBundle volumes \(feature gates .*api_server_lacks_feature/, 'and so are bundles');
   });
 }
 

@@ -35,7 +35,10 @@ if (made !== undefined) {
     const { code, out } = await world.signet(['doctor', ...asAdmin]);
     t.equal(code, 1);
     t.match(out, /^kubernetes-api\n-+\n√ the API server answers: v1\.36/);
-    t.match(out, /× the webhook configuration is there: 404/);
+    t.match(out, /× the webhook configuration is there: there is no MutatingWebhookConfiguration signet/);
+    t.match(out, /install signet: `signet install … \| kubectl apply/);
+    t.match(out, /- its values are valid: signet is not installed/);
+    t.match(out, /, 1 failed, 0 warnings, \d+ skipped\)/, 'one thing is wrong, and one thing is said');
     t.match(out, /README: #install/);
     t.match(out, /Status is ×/);
     const nowhere = await world.signet(['doctor', '--kubeconfig', '/nowhere']);
@@ -107,6 +110,41 @@ if (made !== undefined) {
             { op: 'replace', path: '/spec/validationActions', value: ['Deny'] },
           ]),
         /^failed: it differs at \/spec\/validationActions/,
+      ],
+      [
+        'the guard is there, and refuses',
+        () =>
+          edit('validatingadmissionpolicy signet-guard', [
+            { op: 'add', path: '/spec/matchConditions', value: [{ name: 'never', expression: 'false' }] },
+          ]),
+        () => edit('validatingadmissionpolicy signet-guard', [{ op: 'remove', path: '/spec/matchConditions' }]),
+        /^failed: the policy has something of its own at \/spec\/matchConditions/,
+      ],
+      [
+        'its entries are as this version makes them',
+        () => edit('mutatingwebhookconfiguration signet', [{ op: 'remove', path: '/webhooks/3' }]),
+        async () => {
+          await world.reinstall();
+          const check = 'caBundle verifies what the endpoint serves';
+          await eventually(async () => statusOf(await doctor(), check).startsWith('ok'), 'no caBundle', 90_000);
+        },
+        /^failed: entry services\.signet\.dev is missing/,
+      ],
+      [
+        'every namespace that opted in has them',
+        () =>
+          edit('cm linkerd-identity-trust-roots -n shop', [
+            { op: 'remove', path: '/metadata/labels/signet.dev~1copy' },
+            { op: 'replace', path: '/data/ca-bundle.crt', value: 'garbage' },
+          ]),
+        async () => {
+          await world.kubectl('delete cm linkerd-identity-trust-roots -n shop');
+          await eventually(
+            async () => (await world.kubectl('get cm linkerd-identity-trust-roots -n shop')).code === 0,
+            'no copy',
+          );
+        },
+        /^failed: ConfigMap linkerd-identity-trust-roots holds no valid certificate in shop/,
       ],
       [
         'no other injector is registered for the same Pods',
@@ -279,12 +317,13 @@ if (made !== undefined) {
     const explain = (...words: readonly string[]) => world.signet(['explain', ...asAdmin, ...words]);
     const quiet = await explain('deploy/quiet', '-n', 'missed');
     t.match(quiet.out, /injection_enable_annotation_absent/);
-    t.match(quiet.out, /the API server asks signet by rest\.signet\.dev/);
+    t.match(quiet.out, /the API server asks signet about it now, by rest\.signet\.dev/);
     const [running] = await world.pods('shop', 'app=fresh');
     const name = textAt(running?.metadata, 'name') ?? '';
     const well = await explain(`pod/${name}`, '-n', 'shop');
     t.match(well.out, /it runs {3}as it would be if it were created now/);
-    t.match(well.out, /asks signet by namespace\.signet\.dev/);
+    t.match(well.out, /asks signet about it now, by namespace\.signet\.dev/);
+    t.match((await explain('svc/x')).err, /is no file, and no workload of a cluster/);
     const excluded = await explain('deploy/quiet', '-n', 'nowhere');
     t.equal(excluded.code, 2);
     t.match(excluded.err, /there is no deployment\/quiet in namespace nowhere/);
@@ -303,6 +342,21 @@ if (made !== undefined) {
     t.match((await explain('pod/out', '-n', 'shop')).out, /there is no webhook configuration signet/);
     await world.reinstall();
     t.match((await explain('pod/out', '-n', 'shop')).out, /before the webhook was registered/);
+  });
+
+  t.test('who may only read is told what could not be looked at, and no more', async (t) => {
+    await world.kubectl('create serviceaccount reader -n missed');
+    await world.kubectl('create clusterrole read-all --verb=get,list,watch --resource=*.*');
+    await world.kubectl('create clusterrolebinding read-all --clusterrole=read-all --serviceaccount=missed:reader');
+    const token = await world.kubectl('create token reader -n missed');
+    const reader = world.plane.kubeconfigFor('reader', token.out.trim());
+    const { code, out } = await world.signet(['doctor', '--kubeconfig', reader]);
+    t.equal(code, 0, out);
+    t.match(out, /‼ its ServiceAccount may do what it must: 403: .*\n {4}run signet doctor as somebody who may look/);
+    t.match(out, /‼ a Pod on a dry run comes back injected: 403/);
+    const none = await world.signet(['audit', ...asAdmin, '-n', 'nowhere']);
+    t.equal(none.code, 2);
+    t.match(none.err, /there is no namespace nowhere/);
   });
 
   t.test('a cluster that cannot be reached is said to be so', async (t) => {

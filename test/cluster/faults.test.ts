@@ -26,16 +26,34 @@ if (made !== undefined) {
     uninjected: number;
     plain: number;
     plainRefused: number;
+    /** Of the refused, those that came when all was well again. */
+    late: number;
     readonly words: Set<string>;
   }
 
+  /** What a fault can do with the stream that it happens in. */
+  interface Stream {
+    /** Waits until so many more Pods have come. */
+    readonly more: (pods: number) => Promise<void>;
+    /** All is well again: from now on nothing may be refused. */
+    readonly mended: () => void;
+  }
+
   /**
-   * Creates Pods without a pause while something happens: of four, one opts in by each of the three ways, one not at all. The
-   * fault is handed a function that waits until so many more have come.
+   * Creates Pods without a pause while something happens: of four, one opts in by each of the three ways, one not at all.
    */
-  async function under(fault: (more: (pods: number) => Promise<void>) => Promise<void>): Promise<Counts> {
-    const counts: Counts = { asked: 0, refused: 0, uninjected: 0, plain: 0, plainRefused: 0, words: new Set() };
+  async function under(fault: (stream: Stream) => Promise<void>): Promise<Counts> {
+    const counts: Counts = {
+      asked: 0,
+      refused: 0,
+      uninjected: 0,
+      plain: 0,
+      plainRefused: 0,
+      late: 0,
+      words: new Set(),
+    };
     let isOver = false;
+    let isMended = false;
     const more = (pods: number) => {
       const enough = counts.asked + counts.plain + pods;
       return eventually(() => counts.asked + counts.plain >= enough, 'the stream has dried up');
@@ -50,6 +68,7 @@ if (made !== undefined) {
       for (let index = 0; !isOver; index++) {
         const [where, annotations] = kinds[(index + lane) % kinds.length] ?? ['plain', {}];
         const asks = where !== 'plain' || annotations === optIn;
+        const isLate = isMended;
         const { code, out, err } = await world.kubectl(
           'create -o json -f -',
           JSON.stringify(pod(`p-${lane}-${Date.now().toString(36)}-${index}`, where, {}, annotations)),
@@ -68,13 +87,17 @@ if (made !== undefined) {
         if (code !== 0) {
           if (asks) counts.refused++;
           else counts.plainRefused++;
+          if (isLate) counts.late++;
           counts.words.add(err.trim());
         } else if (asks && !hasContainer(JSON.parse(out))) counts.uninjected++;
       }
     };
     const lanes = [0, 1].map(stream);
     try {
-      await fault(more);
+      const mended = () => {
+        isMended = true;
+      };
+      await fault({ more, mended });
     } finally {
       isOver = true;
       await Promise.all(lanes);
@@ -89,6 +112,7 @@ if (made !== undefined) {
     t.ok(counts.asked > 0 && counts.plain > 0, 'there was a stream');
     t.equal(counts.uninjected, 0, 'no Pod that asked came out without its identity');
     t.equal(counts.plainRefused, 0, `nothing that did not ask was refused: ${[...counts.words].join('; ')}`);
+    t.equal(counts.late, 0, 'and nothing at all once it was mended');
     if (!mayRefuse) t.equal(counts.refused, 0, `and nothing that asked: ${[...counts.words].join('; ')}`);
     for (const word of counts.words) t.match(word, /signet/, 'who is refused hears of signet');
   }
@@ -106,7 +130,7 @@ if (made !== undefined) {
       );
     }
     t.pass('every ReplicaSet reaches its count');
-    holds(t, 'afterwards', await under((more) => more(16)), false);
+    holds(t, 'afterwards', await under(({ more }) => more(16)), false);
   }
 
   const everywhere = (name: string) =>
@@ -119,12 +143,12 @@ if (made !== undefined) {
     balancer.backends = [ports[0] ?? 0, ports[1] ?? 0];
     await world.serveReady(ports[0], ...short);
     await world.serveReady(ports[1], ...short);
-    holds(t, 'nothing wrong', await under((more) => more(32)), false);
+    holds(t, 'nothing wrong', await under(({ more }) => more(32)), false);
   });
 
   t.test('certificate and authority rotate every few seconds', async (t) => {
     const before = await world.get('secret signet-tls -n signet');
-    const counts = await under(async (more) => {
+    const counts = await under(async ({ more }) => {
       await eventually(
         async () => {
           const now = await world.get('secret signet-tls -n signet');
@@ -141,7 +165,7 @@ if (made !== undefined) {
   });
 
   t.test('values are broken, and mended', async (t) => {
-    const counts = await under(async (more) => {
+    const counts = await under(async ({ more }) => {
       writeFileSync(values, 'proxy: {cores: many}\n');
       await eventually(
         () => world.replicas.every(({ log }) => /the values on disk are invalid/.test(log())),
@@ -150,6 +174,7 @@ if (made !== undefined) {
       await more(16);
       writeFileSync(values, 'proxy: {logLevel: debug}\n');
       await eventually(() => world.replicas.every(({ log }) => /the values were read again/.test(log())), 'not mended');
+      await more(16);
     });
     holds(t, 'broken values', counts, false);
     const { out } = await world.kubectl(
@@ -176,20 +201,22 @@ if (made !== undefined) {
   });
 
   t.test('one of two replicas is killed without a word', async (t) => {
-    await everywhere('killed');
-    const counts = await under(async (more) => {
+    const counts = await under(async ({ more, mended }) => {
+      await more(8);
       const [first] = world.replicas.filter(({ child }) => child.exitCode === null && child.signalCode === null);
       if (first !== undefined) await ended(first.child, 'SIGKILL');
-      await more(16);
+      await everywhere('killed');
+      await more(24);
       await world.serveReady(first?.port, ...short);
+      mended();
+      await more(16);
     });
     holds(t, 'kill -9', counts, true);
     await recovers(t, 'killed');
   });
 
   t.test('caBundle is overwritten by hand', async (t) => {
-    await everywhere('bundle');
-    const counts = await under(async (more) => {
+    const counts = await under(async ({ more, mended }) => {
       const other = await world.get('cm kube-root-ca.crt -n labelled');
       const bundle = Buffer.from(textAt(objectAt(other, 'data'), 'ca.crt') ?? '').toString('base64');
       const patch = [0, 1, 2, 3].map((index) => ({
@@ -201,10 +228,14 @@ if (made !== undefined) {
         ...['patch', 'mutatingwebhookconfiguration', 'signet', '--type=json', '-p'],
         JSON.stringify(patch),
       ]);
+      await everywhere('bundle');
       await eventually(
         async () => !JSON.stringify(await world.get('mutatingwebhookconfiguration signet')).includes(bundle),
         'nobody repairs it',
       );
+      // The API server hears of its own change a moment later.
+      await more(8);
+      mended();
       await more(16);
     });
     holds(t, 'caBundle overwritten', counts, true);
@@ -212,15 +243,17 @@ if (made !== undefined) {
   });
 
   t.test('the Secret is deleted', async (t) => {
-    await everywhere('secret');
-    const counts = await under(async (more) => {
+    const counts = await under(async ({ more, mended }) => {
       const before = await world.get('secret signet-tls -n signet');
       await world.kubectl('delete secret signet-tls -n signet');
+      await everywhere('secret');
       await eventually(async () => {
         const { out } = await world.kubectl('get secret signet-tls -n signet -o json --ignore-not-found');
         const uid = out === '' ? undefined : at(objectAt(JSON.parse(out), 'metadata'), 'uid');
         return uid !== undefined && uid !== at(objectAt(before, 'metadata'), 'uid');
       }, 'it does not come back');
+      await more(16);
+      mended();
       await more(16);
     });
     holds(t, 'Secret deleted', counts, true);
@@ -228,10 +261,12 @@ if (made !== undefined) {
   });
 
   t.test('the API server is restarted', async (t) => {
-    await everywhere('restart');
-    const counts = await under(async (more) => {
+    const counts = await under(async ({ more, mended }) => {
       await world.plane.restartApiServer(true);
+      await everywhere('restart');
       await more(24);
+      mended();
+      await more(16);
     });
     holds(t, 'API server restarted', counts, true);
     await recovers(t, 'restart');

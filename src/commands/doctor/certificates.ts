@@ -39,8 +39,16 @@ async function verifiedBySecret({ api, home }: Context, bundle: string): Promise
   const served = secret?.texts['tls.crt'];
   if (served === undefined)
     return beware(`Secret ${home}/${objects.secret} cannot be read`, 'run signet doctor as somebody who may read it');
-  const leaf = new X509Certificate(served);
-  const roots = pemBlocks(bundle).map(({ text }) => new X509Certificate(text));
+  const leaf = certificateIn(served);
+  const roots = pemBlocks(bundle).flatMap(({ text }) => certificateIn(text) ?? []);
+  if (leaf === undefined)
+    return broken(
+      `Secret ${home}/${objects.secret} holds no certificate that can be read`,
+      'delete it: signet makes another',
+    );
+  const host = `${objects.service}.${home}.svc`;
+  if (leaf.checkHost(host) === undefined)
+    return broken(`the certificate in the Secret is not for ${host}`, 'delete the Secret: signet makes another');
   const isTrusted = roots.some((root) => leaf.checkIssued(root) && leaf.verify(root.publicKey));
   if (!isTrusted)
     return broken(
@@ -48,6 +56,14 @@ async function verifiedBySecret({ api, home }: Context, bundle: string): Promise
       'restart signet, which sets caBundle at its start',
     );
   return lasting(leaf);
+}
+
+function certificateIn(pem: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    return undefined;
+  }
 }
 
 function verifiedByHandshake(url: URL, bundle: string): Promise<Said> {

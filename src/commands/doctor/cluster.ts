@@ -3,7 +3,7 @@ import { seeFeatures } from '../../cluster/features.js';
 import { features } from '../../inject/identity/features.js';
 import { component, objects, selector } from '../../install/options.js';
 import { permissions, targetOf } from '../../install/permissions.js';
-import { at, entryOf, type JsonObject, objectAt, textAt } from '../../json.js';
+import { at, entryOf, type JsonObject, listAt, objectAt, textAt } from '../../json.js';
 import { isManifestError } from '../../manifest/errors.js';
 import type { Values } from '../../values/keys.js';
 import { installedValues } from '../cluster.js';
@@ -14,7 +14,13 @@ const trouble = '#when-something-is-wrong';
 
 /** The API server itself: does it answer, does its clock agree with ours, what does it have? */
 export const apiChecks: readonly Check[] = [
-  { group: 'kubernetes-api', check: 'the API server answers', section: trouble, run: answers },
+  {
+    group: 'kubernetes-api',
+    check: 'the API server answers',
+    section: trouble,
+    without: 'the API server does not answer',
+    run: answers,
+  },
   { group: 'kubernetes-api', check: 'its clock agrees with this one', section: trouble, run: clock },
 ];
 
@@ -122,7 +128,10 @@ async function mayDo(context: Context): Promise<Said> {
   }
   return denied.length === 0
     ? well(`${asked} rights`)
-    : broken(`it may not ${denied.join('; ')}`, 'install again, or leave the component out on purpose');
+    : broken(
+        `it may not ${denied.join('; ')}`,
+        'install again with the same flags, or leave the component out on purpose',
+      );
 }
 
 async function deploymentArgs({ api, home }: Context): Promise<string> {
@@ -143,11 +152,20 @@ async function replicas(context: Context): Promise<Said> {
     .map(([key, value]) => `${key}=${value}`)
     .join(',');
   for await (const pod of api.items(`/api/v1/namespaces/${home}/pods`, { labelSelector }))
-    nodes.add(textAt(objectAt(pod, 'spec'), 'nodeName') ?? '');
+    if (isReady(pod)) nodes.add(textAt(objectAt(pod, 'spec'), 'nodeName') ?? '');
   if (ready < wanted) return beware(`${ready} of ${wanted} ready`, `kubectl get pods -n ${home} says which is not`);
   return nodes.size < 2
     ? beware(`${ready} ready, all on one node`, 'a drain of that node stops them all')
     : well(`${ready} ready`);
+}
+
+/** Those that wait, have failed or are going away answer nobody. */
+function isReady(pod: JsonObject): boolean {
+  const conditions = listAt(objectAt(pod, 'status'), 'conditions');
+  return (
+    at(objectAt(pod, 'metadata'), 'deletionTimestamp') === undefined &&
+    conditions.some((one) => at(one, 'type') === 'Ready' && at(one, 'status') === 'True')
+  );
 }
 
 async function valuesHold({ api, home }: Context): Promise<Said> {

@@ -11,7 +11,7 @@ import { installedValues } from '../cluster.js';
 
 /** What a check says: nothing wrong, something to know, something to mend. */
 export interface Said {
-  readonly status: 'ok' | 'warning' | 'failed';
+  readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
   readonly detail: string;
   readonly hint?: string;
 }
@@ -21,6 +21,8 @@ export interface Check {
   readonly group: string;
   readonly check: string;
   readonly section: string;
+  /** What is not so when it fails, so that nothing after it can be told. */
+  readonly without?: string;
   readonly run: (context: Context) => Promise<Said>;
 }
 

@@ -4,16 +4,22 @@ import { guard } from '../../install/guard.js';
 import { objects } from '../../install/options.js';
 import { webhookConfiguration } from '../../install/registration.js';
 import { whyNotSelected } from '../../install/selector.js';
-import { at, type Json, type JsonObject, listAt, objectAt, textAt } from '../../json.js';
+import { at, follow, type Json, type JsonObject, listAt, objectAt, textAt } from '../../json.js';
 import { beware, broken, type Check, type Context, configurations, type Said, well } from './context.js';
 
 const group = 'registration';
 const reinstall =
-  'run `signet install | kubectl apply --server-side -f -` with this version; --force-conflicts takes back what was changed by hand';
+  'run `signet install … | kubectl apply --server-side -f -` with this version and the flags of the installation (--url, --values, --with); --force-conflicts takes back what was changed by hand';
 
 /** Is the API server told to ask us, and nobody else, about these Pods? */
 export const registrationChecks: readonly Check[] = [
-  { group, check: 'the webhook configuration is there', section: '#install', run: isThere },
+  {
+    group,
+    check: 'the webhook configuration is there',
+    section: '#install',
+    without: 'signet is not installed',
+    run: isThere,
+  },
   { group, check: 'its entries are as this version makes them', section: '#install', run: isAsMade },
   { group, check: 'the guard is there, and refuses', section: '#how-it-works', run: isGuarded },
   {
@@ -25,7 +31,12 @@ export const registrationChecks: readonly Check[] = [
 ];
 
 async function isThere(context: Context): Promise<Said> {
-  const configuration = await context.configuration();
+  const configuration = await context.configuration().catch(missing);
+  if (configuration === undefined)
+    return broken(
+      `there is no MutatingWebhookConfiguration ${objects.webhook}: the API server asks nobody`,
+      'install signet: `signet install … | kubectl apply --server-side -f -`',
+    );
   const entries = listAt(configuration, 'webhooks').length;
   return entries === 0 ? broken('it has no entries', reinstall) : well(`${entries} entries`);
 }
@@ -66,7 +77,26 @@ async function isGuarded(context: Context): Promise<Said> {
   if (policy === undefined || binding === undefined) return beware('it is not installed', hint);
   const [wantedPolicy, wantedBinding] = guard(await context.options());
   const place = difference(policy, wantedPolicy ?? null) ?? difference(binding, wantedBinding ?? null);
-  return place === undefined ? well() : broken(`it differs at ${place}`, reinstall);
+  if (place !== undefined) return broken(`it differs at ${place}`, reinstall);
+  const odd = narrowing.find(([which, path]) => !isNothing(follow({ policy, binding }, [which, ...path.split('/')])));
+  return odd === undefined
+    ? well()
+    : broken(
+        `the ${odd[0]} has something of its own at /${odd[1]}, by which it may refuse nothing`,
+        'an apply leaves what others added: delete it and install it again',
+      );
+}
+
+/** What an administrator can add to a policy or its binding that makes it look away. */
+const narrowing: readonly (readonly ['policy' | 'binding', string])[] = [
+  ['policy', 'spec/matchConditions'],
+  ['policy', 'spec/matchConstraints/excludeResourceRules'],
+  ['binding', 'spec/matchResources'],
+  ['binding', 'spec/paramRef'],
+];
+
+function isNothing(value: Json | undefined): boolean {
+  return value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0);
 }
 
 function missing(error: unknown): undefined {

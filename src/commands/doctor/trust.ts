@@ -1,6 +1,7 @@
 import { ApiError } from '../../cluster/api.js';
 import { trustAnchors } from '../../inject/identity/trust-roots.js';
 import { entryOf, objectAt } from '../../json.js';
+import { pemBlocks } from '../../values/pem.js';
 import { expiredIn, firstExpiry } from '../certificates.js';
 import { beware, broken, type Check, type Context, type Said, well } from './context.js';
 
@@ -26,7 +27,9 @@ async function areValid(context: Context): Promise<Said> {
     );
   const expired = expiredIn(text, Date.now());
   if (expired.length > 0)
-    return broken(`expired: ${expired.join(', ')}`, 'bring in a new root, then take the old one out');
+    return pemBlocks(text).length > expired.length
+      ? beware(`expired, beside others that are valid: ${expired.join(', ')}`, 'take it out')
+      : broken(`expired: ${expired.join(', ')}`, 'bring in a new root, then take the old one out');
   const last = firstExpiry(text);
   if (last === undefined) return beware('there is no certificate in them that can be read', 'look at the ConfigMap');
   const left = Math.floor((last - Date.now()) / day);
@@ -40,15 +43,38 @@ async function arePresent(context: Context): Promise<Said> {
   const optedIn = await context.optedIn();
   const { source, configMap } = values.signet.trustRoots;
   if (source !== 'configMap') return well('they need no ConfigMap');
+  const home = values.signet.controlPlaneNamespace;
+  const wanted = pemBlocks((await textIn(context, home)) ?? '').map(({ text }) => text);
   const missing: string[] = [];
-  for (const { name } of optedIn) if ((await textIn(context, name)) === undefined) missing.push(name);
-  const count = `${optedIn.length} ${optedIn.length === 1 ? 'namespace' : 'namespaces'}`;
-  return missing.length === 0
-    ? well(count)
-    : broken(
-        `ConfigMap ${configMap.name} is not in ${missing.slice(0, 5).join(', ')}${missing.length > 5 ? ', …' : ''}`,
-        'set signet.trustRoots.distribute to true and look at the log of signet, or bring it there yourself',
-      );
+  const unusable: string[] = [];
+  const behind: string[] = [];
+  for (const { name } of optedIn) {
+    const text = await textIn(context, name);
+    if (text === undefined) missing.push(name);
+    else if (firstExpiry(text) === undefined || expiredIn(text, Date.now()).length === pemBlocks(text).length)
+      unusable.push(name);
+    else if (wanted.some((one) => !text.includes(one))) behind.push(name);
+  }
+  if (missing.length > 0)
+    return broken(
+      `ConfigMap ${configMap.name} is not in ${some(missing)}`,
+      'set signet.trustRoots.distribute to true and look at the log of signet, or bring it there yourself',
+    );
+  if (unusable.length > 0)
+    return broken(
+      `ConfigMap ${configMap.name} holds no valid certificate in ${some(unusable)}`,
+      'delete it there: signet makes another copy where signet.trustRoots.distribute is true',
+    );
+  return behind.length > 0
+    ? beware(
+        `ConfigMap ${configMap.name} lacks roots of namespace ${home} in ${some(behind)}`,
+        'signet follows within seconds where the copy is its own; one that you made yourself is yours to update',
+      )
+    : well(`${optedIn.length} ${optedIn.length === 1 ? 'namespace' : 'namespaces'}`);
+}
+
+function some(names: readonly string[]): string {
+  return `${names.slice(0, 5).join(', ')}${names.length > 5 ? ', …' : ''}`;
 }
 
 async function textIn(context: Context, namespace: string): Promise<string | undefined> {

@@ -77,12 +77,13 @@ export function nameClash(workload: Workload, { settings: { values }, parts, tar
 
 /** Kubernetes refuses a container that mounts two things in one place. */
 function mountClash({ granted }: Parts, targets: readonly Target[]): Spot | undefined {
-  const called = targets.map(({ container }) => textAt(container, 'name'));
-  for (const [place, { list, index, container }] of targets.entries()) {
+  const called = new Set<string>();
+  for (const { list, index, container } of targets) {
     // By its name a container is found again when the identity is taken out.
-    const name = called[place];
-    if (name === undefined || called.indexOf(name) !== place)
+    const name = textAt(container, 'name');
+    if (name === undefined || called.has(name))
       return { path: ['spec', list, String(index)], name: 'a container without a name of its own' };
+    called.add(name);
     const mounts = listAt(container, 'volumeMounts');
     const at = mounts.findIndex((one) => {
       // An author may write the same place with a / at its end.

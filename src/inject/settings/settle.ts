@@ -1,5 +1,6 @@
 import { entryOf, type JsonObject, objectAt, textAt } from '../../json.js';
 import { type Change, change, type Values } from '../../values/keys.js';
+import { asks } from '../decide/opt-in.js';
 import { type Choice, choose, wordsFor } from '../identity/choose.js';
 import type { Mesh } from '../mesh.js';
 import * as names from '../names.js';
@@ -25,7 +26,7 @@ export interface Settings {
   /** Where the Pod's identity comes from. */
   readonly choice: Choice;
   /** The author's containers that the Pod names for the Workload API, if it names any. */
-  readonly containers: readonly string[] | undefined;
+  readonly containers: ReadonlySet<string> | undefined;
   /** Annotations that the Pod gets from its namespace or from its ports. */
   readonly added: ReadonlyMap<string, string>;
 }
@@ -70,7 +71,7 @@ class Settling {
   readonly #applied: Applied[] = [];
   readonly #problems: Problem[] = [];
   #choice: Choice;
-  #containers: readonly string[] | undefined;
+  #containers: ReadonlySet<string> | undefined;
 
   constructor(mesh: Mesh, workload: Workload, namespace: JsonObject, origin: Origin) {
     this.#mesh = mesh;
@@ -174,12 +175,14 @@ class Settling {
     const text = this.#wordFor(annotation);
     if (text === undefined) return;
     const { containers, initContainers } = this.#workload;
-    const known = [...containers, ...initContainers].map((one) => textAt(one, 'name') ?? '');
-    const named = text.split(',').map((name) => name.trim());
-    if (named.some((name) => !known.includes(name)))
+    const known = new Set([...containers, ...initContainers].map((one) => textAt(one, 'name') ?? ''));
+    const named = new Set(text.split(',').map((name) => name.trim()));
+    if ([...named].some((name) => !known.has(name))) {
+      const shown = `${[...known].slice(0, 20).join(', ')}${known.size > 20 ? ', …' : ''}`;
       this.#problems.push(
-        refusedProblem({ annotation, text, on: 'workload' }, `names of containers of the Pod (${known.join(', ')})`),
+        refusedProblem({ annotation, text, on: 'workload' }, `names of containers of the Pod (${shown})`),
       );
+    }
     this.#containers = named;
   }
 
@@ -194,7 +197,9 @@ class Settling {
     const added = new Map<string, string>();
     for (const key of Object.keys(this.#namespace)) {
       const value = isInherited.has(key) ? entryOf(this.#namespace, key) : undefined;
-      if (value !== undefined && this.#own(key) === undefined) added.set(key, value);
+      if (value === undefined || this.#own(key) !== undefined) continue;
+      // A Pod that is injected against the annotation of its namespace must not come out saying that it opted out.
+      if (key !== names.injectKey || asks(value)) added.set(key, value);
     }
     if (this.#origin.notesOpaquePorts && !added.has(names.opaquePorts) && this.#own(names.opaquePorts) === undefined) {
       const ports = opaquePortsOfPod(this.#workload, this.#mesh.values.proxy.opaquePorts);
