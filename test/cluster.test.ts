@@ -107,6 +107,10 @@ t.test('a miss is one live read, which requests that come meanwhile share', asyn
   t.ok(found.every((one) => one.annotations['linkerd.io/inject'] === 'enabled'));
   t.ok(server.seen.filter(({ path, method }) => path === '/api/v1/namespaces/late' && method === 'GET').length <= 1);
   await t.rejects(Promise.resolve(cache.find('nowhere')), /404/);
+  const asked = () => server.seen.filter(({ path }) => path === '/api/v1/namespaces/nowhere').length;
+  for (let again = 0; again < 50; again++)
+    await t.rejects(Promise.resolve(cache.find('nowhere')), /there is no namespace nowhere/);
+  t.equal(asked(), 1, 'what is not there is not asked for again at once');
 });
 
 t.test('the watch survives every kind of error', async (t) => {
@@ -566,6 +570,13 @@ t.test('Events go to the owner, once, off the hot path, and never for Pods that 
   now += 11 * 60_000;
   decide('a', 'namespace');
   await until(() => drafts.length === 3);
+  now += 1000;
+  for (let stranger = 0; stranger < 300; stranger++) decide(`made-up-${stranger}`, 'namespace');
+  await until(() => drafts.length === 13);
+  now += 1000;
+  decide('after', 'namespace');
+  await until(() => drafts.length === 14);
+  t.pass('ten a second, however many owners somebody makes up');
   server.faults.push((response) => response.writeHead(403).end('{"message":"forbidden"}'));
   decide('c', 'namespace');
   await until(() => troubles.length === 1);

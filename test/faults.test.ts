@@ -100,10 +100,15 @@ async function holds(t: Test, load: Load, title: string): Promise<void> {
   t.equal(load.uninjected, 0, 'none came out without its identity');
 }
 
-async function serving(t: Test, folder: string): Promise<{ child: ChildProcess; port: number; log: () => string }> {
+async function serving(
+  t: Test,
+  folder: string,
+  flags: readonly string[] = [],
+): Promise<{ child: ChildProcess; port: number; log: () => string }> {
   const [port = 0, admin = 0] = await freePorts(2);
   let text = '';
   const child = spawn(process.execPath, [
+    ...flags,
     ...['dist/signet.js', 'serve', '--standalone', '--drain-seconds', '0', '--values', join(folder, 'values.yaml')],
     ...['--namespaces', 'fixtures/reviews/namespaces.yaml'],
     ...['--addr', `127.0.0.1:${port}`, '--admin-addr', `127.0.0.1:${admin}`],
@@ -326,4 +331,42 @@ t.test('the clock is set back by a day, and right again', async (t) => {
   await passes();
   t.same(troubles, []);
   await holds(t, load, 'the clock set back');
+});
+
+t.test('whoever fills the memory of decisions gets no more of it than there is', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'signet-test-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const { ca } = await pairIn(folder);
+  writeFileSync(join(folder, 'values.yaml'), '{}\n');
+  const { child, port } = await serving(t, folder, ['--max-old-space-size=90']);
+  const agent = new Agent({ ca, keepAlive: true, maxSockets: 4 });
+  t.teardown(() => agent.destroy());
+  // 60 KB of text that take more than a megabyte once they are parsed, each sent twice, by which it is kept.
+  const padding = `"x":[${'{},'.repeat(19_000)}{}]`;
+  const large = readFileSync('fixtures/reviews/as-the-api-server-sends-it.json', 'utf8').replace(
+    '"preemptionPolicy"',
+    `${padding},"preemptionPolicy"`,
+  );
+  const paths = ['/inject', '/', '/mutate/namespace', '/mutate/pod', '/mutate/rest', '/mutate/services'];
+  let answered = 0;
+  const send = (path: string, text: string) =>
+    new Promise<void>((done, fail) => {
+      const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
+      const sent = request({ host: '127.0.0.1', port, path, method: 'POST', headers, agent }, (response) => {
+        response.resume().on('end', () => {
+          answered += response.statusCode === 200 ? 1 : 0;
+          done();
+        });
+      });
+      sent.on('error', fail);
+      sent.end(text);
+    });
+  for (const path of paths)
+    for (let index = 0; index < 100; index++) {
+      const text = large.replace('"app":"web"', `"app":"web-${index}"`);
+      await send(path, text);
+      await send(path, text);
+    }
+  t.equal(answered, 1200, 'every one is answered');
+  t.equal(child.exitCode, null, 'and the webhook is still there');
 });

@@ -1,16 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import { type Agent, request as httpsRequest } from 'node:https';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inject } from '../../src/inject/inject.js';
 import { meshOf } from '../../src/inject/mesh.js';
 import { origins } from '../../src/inject/origin.js';
 import { patchOf } from '../../src/inject/patch.js';
+import { fromValues } from '../../src/install/from-values.js';
+import { webhookConfiguration } from '../../src/install/registration.js';
+import { isObject, type JsonObject, listAt, objectAt } from '../../src/json.js';
 import { makeAuthority, makeLeaf } from '../../src/server/certificates/make.js';
-import { load } from '../../src/values/load.js';
+import { type Loaded, load } from '../../src/values/load.js';
 import { freePorts } from '../control-plane/start.js';
+import { FakeApi } from '../fake-api.js';
 
 const tuned = {
   'config.linkerd.io/proxy-log-level': 'warn,linkerd=debug',
@@ -61,37 +65,75 @@ export interface Running {
   readonly port: number;
 }
 
+const roots = 'linkerd-identity-trust-roots';
+
 /** Certificate and operations on disk, for servers to start with. */
 export class Servers {
   readonly #folder: string;
   readonly #running: ChildProcess[] = [];
+  readonly #apis: FakeApi[] = [];
   #key = '';
   #cert = '';
+  #authority = '';
 
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  /** The webhook in its full configuration, with so many namespaces, and the time from its start until it was ready. */
+  /**
+   * The webhook in its full configuration, beside an API server with so many namespaces that have all opted in: their cache, the trust
+   * roots in each, Events, metrics, and a log that is written. Gives the time from its start until it was ready as well.
+   */
   async ours(namespaces: number): Promise<Running & { readonly startMs: number; readonly adminPort: number }> {
     await this.#certificate();
-    const file = this.#write(
-      `namespaces-${namespaces}.yaml`,
-      Array.from(
-        { length: namespaces },
-        (_, index) =>
-          `kind: Namespace\nmetadata: {name: ${index === 0 ? 'shop' : `n${index}`}, annotations: {linkerd.io/inject: enabled}}\n`,
-      ).join('---\n'),
-    );
+    const api = await this.#apiWith(namespaces);
+    const kubeconfig = this.#write(`kubeconfig-${this.#apis.length}`, api.kubeconfig);
     const [port = 0, adminPort = 0] = await freePorts(2);
     const begun = performance.now();
     const child = this.#start([
-      ...[resolve('dist/signet.js'), 'serve', '--standalone', '--drain-seconds', '0', '--namespaces', file],
+      ...[
+        resolve('dist/signet.js'),
+        'serve',
+        '--kubeconfig',
+        kubeconfig,
+        '--drain-seconds',
+        '0',
+        '--host',
+        'localhost',
+      ],
       ...['--addr', `127.0.0.1:${port}`, '--admin-addr', `127.0.0.1:${adminPort}`],
       ...['--tls-cert', this.#cert, '--tls-key', this.#key],
     ]);
     while (!(await isReady(adminPort))) await delay(2);
     return { child, port, adminPort, startMs: performance.now() - begun };
+  }
+
+  async #apiWith(namespaces: number): Promise<FakeApi> {
+    const api = new FakeApi();
+    await api.start();
+    this.#apis.push(api);
+    const configuration = webhookConfiguration({
+      ...{ namespace: 'signet', image: '', replicas: 2, values: '', url: '' },
+      ...fromValues(defaults().values),
+    });
+    const caBundle = Buffer.from(this.#authority).toString('base64');
+    api.put('/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/signet', {
+      ...configuration,
+      webhooks: listAt(configuration, 'webhooks').map((entry) => ({
+        ...(isObject(entry) ? entry : {}),
+        clientConfig: { ...objectAt(entry, 'clientConfig'), caBundle },
+      })),
+    });
+    const names = ['linkerd', 'shop', ...Array.from({ length: namespaces - 1 }, (_, index) => `n${index}`)];
+    for (const name of names) {
+      const annotations: JsonObject = name === 'linkerd' ? {} : { 'linkerd.io/inject': 'enabled' };
+      api.put(`/api/v1/namespaces/${name}`, { metadata: { name, annotations } });
+      api.put(`/api/v1/namespaces/${name}/configmaps/${roots}`, {
+        metadata: { name: roots, namespace: name, labels: { 'signet.dev/copy': 'trust-roots' } },
+        data: { 'ca-bundle.crt': this.#authority },
+      });
+    }
+    return api;
   }
 
   /** The least that a webhook in Node can be. */
@@ -107,10 +149,13 @@ export class Servers {
 
   stop(): void {
     for (const child of this.#running) child.kill('SIGKILL');
+    for (const api of this.#apis) void api.stop();
   }
 
   #start(args: readonly string[]): ChildProcess {
-    const child = spawn(process.execPath, args, { stdio: 'ignore' });
+    const log = openSync(join(this.#folder, `log-${this.#running.length}`), 'w');
+    const child = spawn(process.execPath, args, { stdio: ['ignore', log, log] });
+    closeSync(log);
     this.#running.push(child);
     return child;
   }
@@ -119,6 +164,7 @@ export class Servers {
     if (this.#key !== '') return;
     const lifetime = { from: Date.now(), ms: 86_400_000 };
     const authority = await makeAuthority('bench', lifetime);
+    this.#authority = authority.cert;
     const pair = await makeLeaf(authority, ['localhost'], ['127.0.0.1'], lifetime);
     this.#key = this.#write('tls.key', pair.key);
     this.#cert = this.#write('tls.crt', pair.cert);
@@ -130,10 +176,14 @@ export class Servers {
   }
 }
 
-function operationsFor(body: string): unknown {
+function defaults(): Loaded {
   const result = load([]);
-  if ('mistakes' in result) throw new Error('defaults');
-  const mesh = meshOf(result.loaded, 'signet', () => '');
+  if ('mistakes' in result) throw new Error('the defaults are not valid');
+  return result.loaded;
+}
+
+function operationsFor(body: string): unknown {
+  const mesh = meshOf(defaults(), 'signet', () => '');
   const namespace = { name: 'shop', labels: {}, annotations: { 'linkerd.io/inject': 'enabled' } };
   const { request } = JSON.parse(body);
   return patchOf(inject(mesh, { object: request.object, namespace, origin: origins.webhook }).additions);
@@ -149,20 +199,21 @@ function isReady(port: number): Promise<boolean> {
 }
 
 async function answers(port: number): Promise<boolean> {
-  return (await post(port, bodies(1)[0] ?? '', 2000)).status === 200;
+  return (await post(port, bodies(1)[0] ?? '', 2000)).isInjected;
 }
 
-/** What came of one request: no status when there was no answer in time. */
+/** What came of one request. */
 export interface Posted {
-  readonly status: number | undefined;
+  /** An answer came in time, and had a patch in it. */
+  readonly isInjected: boolean;
   readonly ms: number;
 }
 
-/** Sends one review. */
-export function post(port: number, body: string, timeout: number): Promise<Posted> {
+/** Sends one review, on a connection of its own unless an agent keeps one. */
+export function post(port: number, body: string, timeout: number, agent: Agent | false = false): Promise<Posted> {
   const begun = performance.now();
   return new Promise((done) => {
-    const end = (status: number | undefined) => done({ status, ms: performance.now() - begun });
+    const end = (isInjected: boolean) => done({ isInjected, ms: performance.now() - begun });
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
     const request = httpsRequest(
       {
@@ -172,16 +223,19 @@ export function post(port: number, body: string, timeout: number): Promise<Poste
         method: 'POST',
         headers,
         timeout,
-        agent: false,
+        agent,
         rejectUnauthorized: false,
       },
       (response) => {
-        response.resume();
-        response.on('end', () => end(response.statusCode));
+        let text = '';
+        response.setEncoding('utf8').on('data', (piece: string) => {
+          text += piece;
+        });
+        response.on('end', () => end(text.includes('"patchType":"JSONPatch","patch":"')));
       },
     );
     request.on('timeout', () => request.destroy(new Error('too late')));
-    request.on('error', () => end(undefined));
+    request.on('error', () => end(false));
     request.end(body);
   });
 }

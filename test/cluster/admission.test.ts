@@ -109,6 +109,10 @@ if (made !== undefined) {
     t.equal(await may('list pods'), 'no');
     t.equal(await may('delete configmaps'), 'no');
     t.equal(await may('update configmaps/something -n by-label'), 'no');
+    for (const verb of ['get', 'create', 'update', 'patch', 'delete']) t.equal(await may(`${verb} pods`), 'no');
+    t.equal(await may('patch mutatingwebhookconfigurations/signet'), 'yes');
+    t.equal(await may('patch mutatingwebhookconfigurations/another'), 'no');
+    t.equal(await may('delete mutatingwebhookconfigurations/signet'), 'no');
     t.notMatch(world.replicas[0]?.log() ?? '', /forbidden/i, 'and it needs none that it lacks');
   });
 

@@ -345,6 +345,9 @@ if (made !== undefined) {
   });
 
   t.test('who may only read is told what could not be looked at, and no more', async (t) => {
+    // The registration is a new one, which signet has yet to find.
+    const check = 'caBundle verifies what the endpoint serves';
+    await eventually(async () => statusOf(await doctor(), check).startsWith('ok'), 'no caBundle', 90_000);
     await world.kubectl('create serviceaccount reader -n missed');
     await world.kubectl('create clusterrole read-all --verb=get,list,watch --resource=*.*');
     await world.kubectl('create clusterrolebinding read-all --clusterrole=read-all --serviceaccount=missed:reader');
