@@ -13,5 +13,6 @@ COPY --from=build /src/dist /app
 COPY LICENSE /app/LICENSE
 USER 65532:65532
 EXPOSE 8443 9990
-ENTRYPOINT ["/nodejs/bin/node", "/app/signet.js"]
+# A review leaves little behind: a nursery of 4 MB holds what is in flight, and 16 MB would only be more to keep resident.
+ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=4", "/app/signet.js"]
 CMD ["serve", "--self-signed"]

@@ -11,7 +11,7 @@ const common = {
   target: 'node20',
   define: { SIGNET_VERSION: JSON.stringify(version) },
   // The ESM build of yaml loses what is not used; its default entry for Node does not.
-  alias: { yaml: './node_modules/yaml/browser/dist/index.js' },
+  alias: { yaml: './node_modules/yaml/browser/dist/index.js', undici: './scripts/stubs/undici.mjs' },
   legalComments: 'none',
   logLevel: 'warning',
 };

@@ -311,7 +311,7 @@ t.test('the image holds what it copies, runs as nobody, and starts', async (t) =
   for (const [, sources = ''] of dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm))
     for (const source of sources.split(' ')) t.ok(existsSync(source), source);
   t.match(dockerfile, /^USER 65532:65532$/m);
-  const [, entry = ''] = /^ENTRYPOINT \["[^"]+", "\/app\/([^"]+)"\]$/m.exec(dockerfile) ?? [];
+  const [, entry = ''] = /^ENTRYPOINT \["[^"]+", (?:"--[^"]+", )*"\/app\/([^"]+)"\]$/m.exec(dockerfile) ?? [];
   const [, command = ''] = /^CMD \[(.*)\]$/m.exec(dockerfile) ?? [];
   const ran = spawnSync(process.execPath, [`dist/${entry}`, ...JSON.parse(`[${command}]`), '--help'], {
     encoding: 'utf8',

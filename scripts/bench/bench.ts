@@ -118,7 +118,7 @@ async function serveStart(folder: string): Promise<Row> {
   try {
     for (let round = 0; round < (quick ? 5 : 15); round++) {
       bare.push(milliseconds(['-e', '0']));
-      const running = await servers.ours(1000);
+      const running = await servers.ours(100);
       ours.push(running.startMs);
       running.child.kill('SIGKILL');
     }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { type Agent, request as httpsRequest } from 'node:https';
 import { join, resolve } from 'node:path';
@@ -91,6 +91,7 @@ export class Servers {
     const [port = 0, adminPort = 0] = await freePorts(2);
     const begun = performance.now();
     const child = this.#start([
+      ...imageFlags(),
       ...[
         resolve('dist/signet.js'),
         'serve',
@@ -104,7 +105,7 @@ export class Servers {
       ...['--addr', `127.0.0.1:${port}`, '--admin-addr', `127.0.0.1:${adminPort}`],
       ...['--tls-cert', this.#cert, '--tls-key', this.#key],
     ]);
-    while (!(await isReady(adminPort))) await delay(2);
+    while (!(await isReady(adminPort))) await goesOn(child, 2);
     return { child, port, adminPort, startMs: performance.now() - begun };
   }
 
@@ -143,7 +144,7 @@ export class Servers {
     const [port = 0] = await freePorts(1);
     const server = resolve('build/scripts/bench/bare-server.js');
     const child = this.#start([server, String(port), this.#key, this.#cert, operations]);
-    while (!(await answers(port))) await delay(10);
+    while (!(await answers(port))) await goesOn(child, 10);
     return { child, port };
   }
 
@@ -176,6 +177,13 @@ export class Servers {
   }
 }
 
+/** What the image gives to Node: it is measured as it is installed. */
+function imageFlags(): readonly string[] {
+  const line = /^ENTRYPOINT (\[.*\])$/m.exec(readFileSync('Dockerfile', 'utf8'))?.[1] ?? '[]';
+  const words: readonly string[] = JSON.parse(line);
+  return words.filter((word) => word.startsWith('--'));
+}
+
 function defaults(): Loaded {
   const result = load([]);
   if ('mistakes' in result) throw new Error('the defaults are not valid');
@@ -187,6 +195,12 @@ function operationsFor(body: string): unknown {
   const namespace = { name: 'shop', labels: {}, annotations: { 'linkerd.io/inject': 'enabled' } };
   const { request } = JSON.parse(body);
   return patchOf(inject(mesh, { object: request.object, namespace, origin: origins.webhook }).additions);
+}
+
+/** Waits a moment for a server that is on its way; one that has ended will never be ready. */
+async function goesOn(child: ChildProcess, ms: number): Promise<void> {
+  if (child.exitCode !== null) throw new Error(`the server has ended with ${child.exitCode}`);
+  await delay(ms);
 }
 
 function isReady(port: number): Promise<boolean> {
@@ -240,12 +254,19 @@ export function post(port: number, body: string, timeout: number, agent: Agent |
   });
 }
 
-/** The processor time that a process has used, in microseconds; a tick of the scheduler is a hundredth of a second. */
+/** The processor time that a process has used, in microseconds, as the scheduler has counted it for each of its threads. */
 export function cpuMicros({ pid }: ChildProcess): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10_000;
+  const tasks = readdirSync(`/proc/${pid}/task`);
+  return tasks.reduce((sum, task) => sum + nanoseconds(`/proc/${pid}/task/${task}/schedstat`) / 1000, 0);
+}
+
+/** A thread may end while we look. */
+function nanoseconds(file: string): number {
+  try {
+    return Number(readFileSync(file, 'utf8').split(' ')[0]);
+  } catch {
+    return 0;
+  }
 }
 
 /** The memory that a process has resident, in MB. */

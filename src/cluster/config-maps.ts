@@ -9,12 +9,16 @@ export interface ConfigMap {
   readonly version: string;
 }
 
+const mostContents = 8;
+
 /** The ConfigMaps of one name in all namespaces. By that name alone may they be listed and watched, so RBAC can say so. */
 export class ConfigMapCache {
   readonly #api: Api;
   readonly #name: string;
-  readonly #follower: Follower;
+  readonly #follower: Follower<[namespace: string, found: ConfigMap]>;
   #known = new Map<string, ConfigMap>();
+  /** Copies are alike: what they hold is held once. */
+  readonly #contents: JsonObject[] = [];
 
   constructor(api: Api, name: string, wiring: FollowWiring & { readonly onChange: (namespace: string) => void }) {
     this.#api = api;
@@ -25,17 +29,18 @@ export class ConfigMapCache {
         path: '/api/v1/configmaps',
         query: { fieldSelector: `metadata.name=${name}` },
         name: `ConfigMaps ${name}`,
+        read: (object) => [namespaceOf(object), this.#lean(configMapOf(object))],
         listed: (items) => {
-          this.#known = new Map(items.map((item) => [namespaceOf(item), configMapOf(item)]));
+          this.#known = new Map(items);
           for (const namespace of this.#known.keys()) wiring.onChange(namespace);
         },
-        changed: (object) => {
-          this.#known.set(namespaceOf(object), configMapOf(object));
-          wiring.onChange(namespaceOf(object));
+        changed: ([namespace, found]) => {
+          this.#known.set(namespace, found);
+          wiring.onChange(namespace);
         },
-        deleted: (object) => {
-          this.#known.delete(namespaceOf(object));
-          wiring.onChange(namespaceOf(object));
+        deleted: ([namespace]) => {
+          this.#known.delete(namespace);
+          wiring.onChange(namespace);
         },
       },
       wiring,
@@ -56,6 +61,18 @@ export class ConfigMapCache {
 
   stop(): void {
     this.#follower.stop();
+  }
+
+  #lean({ data, labels, version }: ConfigMap): ConfigMap {
+    return { data: this.#once(data), labels: this.#once(labels), version };
+  }
+
+  #once(map: JsonObject): JsonObject {
+    const known = this.#contents.find((one) => isSame(one, map));
+    if (known !== undefined) return known;
+    if (this.#contents.length >= mostContents) this.#contents.shift();
+    this.#contents.push(map);
+    return map;
   }
 
   /** Makes one that is not there; false when somebody was faster, or the namespace is going away. */
@@ -81,6 +98,11 @@ export class ConfigMapCache {
       }),
     );
   }
+}
+
+function isSame(one: JsonObject, other: JsonObject): boolean {
+  const keys = Object.keys(one);
+  return keys.length === Object.keys(other).length && keys.every((key) => one[key] === other[key]);
 }
 
 async function unlessConflict(written: Promise<JsonObject>): Promise<boolean> {

@@ -6,15 +6,17 @@ const pageSize = '500';
 const hungMs = 330_000;
 
 /** What is followed, and whom it is told. */
-export interface Followed {
+export interface Followed<T> {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   /** For the log. */
   readonly name: string;
+  /** What of an object matters; the rest is let go at once, page by page, for there may be tens of thousands. */
+  readonly read: (object: JsonObject) => T;
   /** Everything there is, at the start and whenever the place to go on from was lost. */
-  readonly listed: (items: readonly JsonObject[]) => void;
-  readonly changed: (object: JsonObject) => void;
-  readonly deleted: (object: JsonObject) => void;
+  readonly listed: (items: readonly T[]) => void;
+  readonly changed: (item: T) => void;
+  readonly deleted: (item: T) => void;
 }
 
 /** How it waits and tells; handed in, so that a test can do without time. */
@@ -25,9 +27,9 @@ export interface FollowWiring {
 }
 
 /** Keeps up with one kind of object by a list and a watch, whatever goes wrong. */
-export class Follower {
+export class Follower<T> {
   readonly #api: Api;
-  readonly #followed: Followed;
+  readonly #followed: Followed<T>;
   readonly #wiring: FollowWiring;
   readonly #stop = new AbortController();
   #synced = false;
@@ -35,7 +37,7 @@ export class Follower {
   #failures = 0;
   #told = '';
 
-  constructor(api: Api, followed: Followed, wiring: FollowWiring) {
+  constructor(api: Api, followed: Followed<T>, wiring: FollowWiring) {
     this.#api = api;
     this.#followed = followed;
     this.#wiring = wiring;
@@ -72,15 +74,15 @@ export class Follower {
   }
 
   async #list(): Promise<string> {
-    const { path, query } = this.#followed;
-    const items: JsonObject[] = [];
+    const { path, query, read } = this.#followed;
+    const items: T[] = [];
     let token = '';
     let version = '';
     do {
       const page = await this.#api.get(path, {
         query: { ...query, limit: pageSize, ...(token === '' ? {} : { continue: token }) },
       });
-      items.push(...listAt(page, 'items').filter(isObject));
+      for (const item of listAt(page, 'items')) if (isObject(item)) items.push(read(item));
       token = textAt(objectAt(page, 'metadata'), 'continue') ?? '';
       version = textAt(objectAt(page, 'metadata'), 'resourceVersion') ?? '';
     } while (token !== '');
@@ -92,7 +94,7 @@ export class Follower {
 
   /** A watch ends every few minutes by itself, and goes on from where it was. */
   async #follow(from: string): Promise<void> {
-    const { path, query } = this.#followed;
+    const { path, query, read } = this.#followed;
     let version = from;
     while (!this.#stop.signal.aborted) {
       const place = { ...query, resourceVersion: version, allowWatchBookmarks: 'true', timeoutSeconds: '290' };
@@ -104,8 +106,8 @@ export class Follower {
             throw new ApiError(Number(object.code ?? 500), textAt(object, 'message') ?? 'the watch failed');
           version = textAt(objectAt(object, 'metadata'), 'resourceVersion') ?? version;
           this.#failures = 0;
-          if (type === 'DELETED') this.#followed.deleted(object);
-          else if (type !== 'BOOKMARK') this.#followed.changed(object);
+          if (type === 'DELETED') this.#followed.deleted(read(object));
+          else if (type !== 'BOOKMARK') this.#followed.changed(read(object));
         },
         AbortSignal.any([this.#stop.signal, AbortSignal.timeout(hungMs)]),
       );

@@ -1,5 +1,5 @@
 import type { Namespace } from '../inject/decide/opt-in.js';
-import { entryOf, type JsonObject, objectAt, textAt } from '../json.js';
+import { type JsonObject, objectAt, textAt } from '../json.js';
 import { type Api, ApiError } from './api.js';
 import { Follower, type FollowWiring } from './follow.js';
 
@@ -15,7 +15,7 @@ export interface CacheWiring extends FollowWiring {
 /** Every namespace of the cluster, kept up to date by a list and a watch: name, labels and the annotations that matter. */
 export class NamespaceCache {
   readonly #api: Api;
-  readonly #follower: Follower;
+  readonly #follower: Follower<Namespace | undefined>;
   #known = new Map<string, Namespace>();
   readonly #reads = new Map<string, Promise<Namespace>>();
   /** When the API server last said that there is no such namespace, so that asking again and again costs it nothing. */
@@ -29,17 +29,17 @@ export class NamespaceCache {
         path,
         query: {},
         name: 'namespaces',
+        read: namespaceOf,
         listed: (items) => {
-          const fresh = new Map<string, Namespace>();
-          for (const item of items) keep(fresh, item);
-          this.#known = fresh;
-          for (const namespace of fresh.values()) wiring.onChange?.(namespace);
+          this.#known = new Map(items.flatMap((one) => (one === undefined ? [] : [[one.name, one]])));
+          for (const namespace of this.#known.values()) wiring.onChange?.(namespace);
         },
-        changed: (object) => {
-          const namespace = keep(this.#known, object);
-          if (namespace !== undefined) wiring.onChange?.(namespace);
+        changed: (namespace) => {
+          if (namespace === undefined) return;
+          this.#known.set(namespace.name, namespace);
+          wiring.onChange?.(namespace);
         },
-        deleted: (object) => this.#known.delete(entryOf(objectAt(object, 'metadata'), 'name') ?? ''),
+        deleted: (namespace) => this.#known.delete(namespace?.name ?? ''),
       },
       wiring,
     );
@@ -82,8 +82,9 @@ export class NamespaceCache {
     const read = this.#api
       .get(`${path}/${encodeURIComponent(name)}`)
       .then((object) => {
-        const namespace = keep(this.#known, object);
+        const namespace = namespaceOf(object);
         if (namespace === undefined) throw new Error(`the API server gave no namespace ${name}`);
+        this.#known.set(namespace.name, namespace);
         return namespace;
       })
       .catch((error: unknown) => {
@@ -112,10 +113,4 @@ export function namespaceOf(object: JsonObject): Namespace | undefined {
   if (name === undefined) return undefined;
   const annotations = Object.entries(objectAt(metadata, 'annotations')).filter(([key]) => matters.test(key));
   return { name, labels: { ...objectAt(metadata, 'labels') }, annotations: Object.fromEntries(annotations) };
-}
-
-function keep(known: Map<string, Namespace>, object: JsonObject): Namespace | undefined {
-  const namespace = namespaceOf(object);
-  if (namespace !== undefined) known.set(namespace.name, namespace);
-  return namespace;
 }

@@ -51,6 +51,9 @@ export class TrustRootsKeeper<C extends Copy> {
   readonly #written = new Map<string, string>();
   readonly #failures = new Map<string, number>();
   readonly #told = new Map<string, string>();
+  #made:
+    | { readonly own: string | undefined; readonly bundles: JsonObject; readonly text: string | undefined }
+    | undefined;
   #working = false;
   #stopped = false;
 
@@ -120,9 +123,11 @@ export class TrustRootsKeeper<C extends Copy> {
     if (found === undefined ? !this.#isWanted(name) : entryOf(found.labels, copyLabel) === undefined) return;
     const bundle = this.#bundle();
     if (bundle === undefined) return;
-    const data = { [values().signet.trustRoots.configMap.key]: bundle };
+    const { key } = values().signet.trustRoots.configMap;
+    const data = { [key]: bundle };
+    // Most are as they should be, and there may be ten thousand.
+    if (found !== undefined && found.data[key] === bundle && Object.keys(found.data).length === 1) return;
     const text = JSON.stringify(data);
-    if (found !== undefined && JSON.stringify(found.data) === text) return;
     if (found !== undefined && this.#written.get(name) === text) {
       this.#written.delete(name);
       this.#wiring.later(undoneMs, () => this.look(name));
@@ -141,8 +146,18 @@ export class TrustRootsKeeper<C extends Copy> {
     return namespace !== undefined && asks(wordOf(namespace));
   }
 
-  /** The roots of the control plane with those of the other trust domains, each certificate once. */
+  /** What is handed out now; it is put together once for all namespaces, since every certificate in it is read. */
   #bundle(): string | undefined {
+    const { signet } = this.#wiring.values();
+    const { configMap, bundles } = signet.trustRoots;
+    const own = entryOf(this.#wiring.copies.get(signet.controlPlaneNamespace)?.data, configMap.key);
+    if (this.#made?.own !== own || this.#made?.bundles !== bundles)
+      this.#made = { own, bundles, text: this.#together() };
+    return this.#made?.text;
+  }
+
+  /** The roots of the control plane with those of the other trust domains, each certificate once. */
+  #together(): string | undefined {
     const { signet } = this.#wiring.values();
     const { configMap, bundles } = signet.trustRoots;
     const source = `ConfigMap ${configMap.name} of namespace ${signet.controlPlaneNamespace}`;
