@@ -261,6 +261,13 @@ t.test('signet install prints it, and signet uninstall what to delete, the regis
     [['--url', 'http://x'], '--url takes an https:// address'],
     [['--with', 'gard'], 'did you mean guard?'],
     [['--with', 'cert-manager'], 'add --without self-signed'],
+    [['--url', 'https://x:1/inject'], '--url takes host and port alone'],
+    [['--url', 'https://x:1?y=2'], '--url takes host and port alone'],
+    [['--namespace', 'kube-system'], 'not into one of Kubernetes'],
+    [['--namespace', 'Foo'], '--namespace takes the name of a namespace'],
+    [['--namespace', 'linkerd'], 'add --without namespace, or --with linkerd'],
+    [['--with', 'linkerd'], 'add --namespace linkerd'],
+    [['--image', ''], '--image takes the name of an image'],
   ] as const) {
     const ran = await signet(['install', ...args]);
     t.equal(ran.code, 2);
@@ -273,6 +280,11 @@ t.test('signet install prints it, and signet uninstall what to delete, the regis
       gone.findIndex((line) => line.includes('deployment')),
   );
   t.match(gone.at(-1), /namespace signet$/);
+  t.match(gone.at(-2), /secret signet-tls -n signet$/, 'what it made by itself goes as well');
+  t.ok(
+    gone.some((line) => /clusterspiffeid\.spire\.spiffe\.io -l \S+=signet/.test(line)),
+    'every profile of SPIRE',
+  );
   t.notMatch((await signet(['uninstall', '--namespace', 'linkerd'])).out, /delete --ignore-not-found namespace/);
 });
 

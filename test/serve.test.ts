@@ -124,6 +124,39 @@ t.test('trust roots reach a namespace whose first Pod asked by itself, and follo
   t.pass('and its copy is kept up to date');
 });
 
+t.test('what is wrong with the command line is said, and the program ends', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'signet-test-'));
+  const api = new FakeApi();
+  await api.start();
+  t.teardown(async () => {
+    await api.stop();
+    rmSync(folder, { recursive: true });
+  });
+  writeFileSync(join(folder, 'kubeconfig'), api.kubeconfig);
+  const rows: readonly (readonly [readonly string[], RegExp])[] = [
+    [[], /signet serve needs a certificate: --self-signed, or --tls-cert and --tls-key/],
+    [['--self-signed', '--ca-lifetime', '5x'], /--ca-lifetime takes a duration such as 720h; found "5x"/],
+    [['--self-signed', '--log-level', 'foo'], /--log-level takes debug, info, warn or error; found "foo"/],
+    [['--tls-cert', 'nope', '--tls-key', 'nope'], /--tls-cert nope, --tls-key nope: no such file/],
+  ];
+  for (const [flags, words] of rows) {
+    const child = spawn(process.execPath, [
+      'dist/signet.js',
+      'serve',
+      '--kubeconfig',
+      join(folder, 'kubeconfig'),
+      ...flags,
+    ]);
+    let err = '';
+    child.stderr.setEncoding('utf8').on('data', (piece: string) => {
+      err += piece;
+    });
+    const code = await new Promise((done) => child.once('close', done));
+    t.equal(code, 2, flags.join(' '));
+    t.match(err, words);
+  }
+});
+
 t.test('a Pod that would wait for trust roots is told so, until they are there', async (t) => {
   const { api, ask } = await serving(t, { signet: { trustRoots: { distribute: false } } });
   const warnings = async () =>

@@ -22,7 +22,7 @@ const version = 'admission.k8s.io/v1';
 
 /** Reads a body as an AdmissionReview; the first member that is wrong is named. */
 export function readReview(body: unknown): Review | NoReview {
-  if (!isJsonObject(body)) return wrong('the body', 'a JSON object', typeof body);
+  if (!isJsonObject(body)) return wrong('the body', 'a JSON object', Array.isArray(body) ? 'a list' : String(body));
   if (at(body, 'apiVersion') !== version) return wrong('apiVersion', version, at(body, 'apiVersion'));
   if (at(body, 'kind') !== 'AdmissionReview') return wrong('kind', 'AdmissionReview', at(body, 'kind'));
   const request = at(body, 'request');

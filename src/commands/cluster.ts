@@ -14,11 +14,12 @@ import { version } from './version.js';
 
 /** The cluster that a kubeconfig names, or the one that we run in. */
 export function apiFrom(given: Given): Api {
+  const kubeconfig = given.last('kubeconfig') ?? process.env.KUBECONFIG;
   try {
     return new Api(accessFrom(given.last('kubeconfig')));
   } catch (error) {
     throw new Failure(
-      `cannot find the cluster: ${causeOf(error)}${given.has('self-signed') || given.has('addr') ? '; serve --standalone does without one' : ''}`,
+      `cannot find the cluster${kubeconfig === undefined ? '' : ` by ${kubeconfig}`}: ${causeOf(error)}${given.has('self-signed') || given.has('addr') ? '; serve --standalone does without one' : ''}`,
     );
   }
 }

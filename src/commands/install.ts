@@ -1,7 +1,7 @@
 import { components } from '../install/components.js';
 import { fromValues } from '../install/from-values.js';
 import { install, uninstall } from '../install/install.js';
-import type { InstallOptions } from '../install/options.js';
+import { type InstallOptions, labels, objects as names } from '../install/options.js';
 import type { JsonObject } from '../json.js';
 import { writeJson, writeYaml } from '../manifest/whole.js';
 import { nearest } from '../values/nearest.js';
@@ -14,7 +14,18 @@ import { version } from './version.js';
 
 /** Prints the manifests that install signet. */
 export async function run(given: Given, terminal: Terminal): Promise<number> {
-  const objects = install(optionsFrom(given, terminal), chosen(given));
+  const options = optionsFrom(given, terminal);
+  const wanted = chosen(given);
+  const { controlPlaneNamespace } = valuesFrom(given).values.signet;
+  if (wanted.includes('linkerd') && options.namespace !== controlPlaneNamespace)
+    throw new Failure(
+      `--with linkerd takes values and trust roots that are in namespace ${controlPlaneNamespace}: add --namespace ${controlPlaneNamespace}`,
+    );
+  if (wanted.includes('namespace') && options.namespace === controlPlaneNamespace)
+    throw new Failure(
+      `namespace ${controlPlaneNamespace} is that of the control plane, and would be labelled anew: add --without namespace, or --with linkerd`,
+    );
+  const objects = install(options, wanted);
   terminal.out(written(objects, formatFrom(given)));
   return 0;
 }
@@ -24,7 +35,12 @@ export async function runUninstall(given: Given, terminal: Terminal): Promise<nu
   const options = optionsFrom(given, terminal);
   // A namespace of another name may hold more than signet.
   const ours = uninstall(options).filter(({ kind }) => kind !== 'Namespace' || options.namespace === 'signet');
-  terminal.out(`${[...new Set(ours.map(deletion))].join('\n')}\n`);
+  // What signet made by itself is in no manifest.
+  const secret = `kubectl delete --ignore-not-found secret ${names.secret} -n ${options.namespace}`;
+  const lines = ours.map(deletion);
+  const last = lines.findIndex((line) => line.includes(' namespace '));
+  lines.splice(last < 0 ? lines.length : last, 0, secret);
+  terminal.out(`${[...new Set(lines)].join('\n')}\n`);
   return 0;
 }
 
@@ -44,8 +60,21 @@ function optionsFrom(given: Given, terminal: Terminal): InstallOptions {
   const url = given.last('url') ?? '';
   if (url !== '' && !/^https:\/\/[^/]/.test(url))
     throw new Failure(`--url takes an https:// address; found ${JSON.stringify(url)}`);
+  if (url !== '' && !['', '/'].includes(url.replace(/^https:\/\/[^/?#]+/, '')))
+    throw new Failure(
+      `--url takes host and port alone, since each entry has a path of its own; found ${JSON.stringify(url)}`,
+    );
+  const namespace = given.last('namespace') ?? 'signet';
+  if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(namespace))
+    throw new Failure(`--namespace takes the name of a namespace; found ${JSON.stringify(namespace)}`);
+  if (namespace.startsWith('kube-'))
+    throw new Failure(
+      `--namespace ${namespace}: signet goes into a namespace of its own, which it labels; not into one of Kubernetes`,
+    );
+  if (given.last('image') !== undefined && !/^[^\s:@/][^\s]*$/.test(given.last('image') ?? ''))
+    throw new Failure(`--image takes the name of an image; found ${JSON.stringify(given.last('image'))}`);
   return {
-    namespace: given.last('namespace') ?? 'signet',
+    namespace,
     image: given.last('image') ?? `ghcr.io/signet-dev/signet:${version}`,
     replicas,
     values: files[0] === undefined ? '{}\n' : readText(files[0]),
@@ -76,11 +105,17 @@ function chosen(given: Given): readonly string[] {
   return wanted;
 }
 
+const selectorText = Object.entries(labels)
+  .map(([key, value]) => `${key}=${String(value)}`)
+  .join(',');
+
 function deletion(object: JsonObject): string {
   const metadata =
     typeof object.metadata === 'object' && object.metadata !== null && 'name' in object.metadata ? object.metadata : {};
   const namespace = 'namespace' in metadata ? ` -n ${metadata.namespace}` : '';
-  return `kubectl delete --ignore-not-found ${String(object.kind).toLowerCase()}${groupOf(object)} ${metadata.name}${namespace}`;
+  // There is one for each profile of values that are not at hand.
+  const which = object.kind === 'ClusterSPIFFEID' ? `-l ${selectorText}` : metadata.name;
+  return `kubectl delete --ignore-not-found ${String(object.kind).toLowerCase()}${groupOf(object)} ${which}${namespace}`;
 }
 
 /** Kinds that are not Kubernetes' own are named with their group. */

@@ -38,12 +38,12 @@ export async function clusterSurroundings(
     onChange: (changed) => roots.namespaceChanged(changed),
   });
   const roots = new TrustRoots(api, following, cache);
-  void cache.run();
   const own = files === undefined ? selfSigned(given, api, namespace, service, onTrouble) : undefined;
-  await own?.start();
   const certificates = files ?? own;
   if (certificates === undefined)
     throw new Failure('signet serve needs a certificate: --self-signed, or --tls-cert and --tls-key');
+  void cache.run();
+  await own?.start();
   const events = new EventRecorder({ write: (draft) => writeEvent(api, draft, new Date()), now: Date.now, onTrouble });
   return {
     namespace: (name) => cache.find(name),

@@ -16,13 +16,17 @@ export async function standaloneSurroundings(
   files: CertificateSource | undefined,
 ): Promise<Surroundings> {
   const namespaces = await namespacesFrom(given);
+  const made = await madeForHere();
   return {
     namespace: (name) => namespaces.get(name) ?? bareNamespace(name),
     isKnown: (name) => namespaces.has(name),
-    certificates: files ?? (await madeForHere(given)),
+    certificates: files ?? made,
     decided: () => {},
     valuesInvalid: () => {},
-    becomeReady: async () => {},
+    // Not before we listen: whoever was faster has written his own.
+    becomeReady: async () => {
+      if (files === undefined) writeAuthority(caFile(given), made.authority);
+    },
     lacksTrustRoots: () => false,
     features: async () => ({}),
     use: () => {},
@@ -46,14 +50,17 @@ async function namespacesFrom(given: Given): Promise<ReadonlyMap<string, Namespa
   return namespaces;
 }
 
-async function madeForHere(given: Given): Promise<CertificateSource> {
+async function madeForHere(): Promise<CertificateSource & { readonly authority: string }> {
   const lifetime = { from: Date.now(), ms: month };
   const authority = await makeAuthority(`signet-standalone-${lifetime.from}`, lifetime);
   const pair = await makeLeaf(authority, ['localhost'], ['127.0.0.1'], lifetime);
+  return { current: () => pair, watch: () => () => {}, authority: authority.cert };
+}
+
+function writeAuthority(file: string, cert: string): void {
   try {
-    writeFileSync(caFile(given), authority.cert);
+    writeFileSync(file, cert);
   } catch (error) {
-    throw new Failure(`cannot write ${caFile(given)}: ${causeOf(error)}; --ca-file names another`);
+    throw new Failure(`cannot write ${file}: ${causeOf(error)}; --ca-file names another`);
   }
-  return { current: () => pair, watch: () => () => {} };
 }

@@ -50,7 +50,9 @@ const deadlineMs = 20_000;
 
 /** Runs the admission webhook until it is told to stop. */
 export async function run(given: Given, terminal: Terminal): Promise<number> {
-  const log = pino({ level: given.last('log-level') ?? 'info', base: null });
+  const log = pino({ level: levelFrom(given), base: null });
+  // What is wrong with the command line is said before anything is begun.
+  for (const flag of ['addr', 'admin-addr'] as const) addressOf(given.last(flag) ?? ':0');
   const metrics = new Metrics();
   let mesh = meshFrom(given, terminal);
   /** As it was read last; what the API server has is looked up before it holds. */
@@ -123,11 +125,14 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
   );
   log.info({ port, adminPort }, 'signet is serving');
   const stopped = stopSignal();
-  void around.becomeReady(port).then(() => {
+  const ready = around.becomeReady(port).then(() => {
     if (notReady === 'starting') notReady = undefined;
     log.info('ready');
   });
-  if (given.has('standalone')) terminal.out(invitation(given, port));
+  if (given.has('standalone')) {
+    await ready;
+    terminal.out(invitation(given, port));
+  }
 
   await stopped;
   log.info('stopping');
@@ -152,6 +157,16 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
   admin.closeAllConnections();
   admin.close();
   return 0;
+}
+
+const levels = ['debug', 'info', 'warn', 'error'];
+
+function levelFrom(given: Given): string {
+  const level = given.last('log-level') ?? 'info';
+  if (levels.includes(level)) return level;
+  throw new Failure(
+    `--log-level takes ${levels.slice(0, -1).join(', ')} or ${levels.at(-1)}; found ${JSON.stringify(level)}`,
+  );
 }
 
 /** Passed as a whole on every change: what is left out would fall back to its default, the lowest TLS version included. */
@@ -190,7 +205,7 @@ function filesFrom(given: Given, onTrouble: (message: string) => void): Certific
   try {
     return fileCertificates(cert, key, pollMs, onTrouble);
   } catch (error) {
-    throw new Failure(causeOf(error));
+    throw new Failure(`--tls-cert ${cert}, --tls-key ${key}: ${causeOf(error)}`);
   }
 }
 

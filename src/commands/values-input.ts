@@ -40,6 +40,13 @@ export function valuesFrom(given: Given, terminal?: Terminal): Loaded {
     throw new Failure(
       `values: signet.sidecar and signet.spire.mountPath: expected a place of its own for each mount, found two at ${overlaps.join(', ')}`,
     );
+  if (
+    values.signet.trustRoots.source === 'inline' &&
+    !values.identityTrustAnchorsPEM.includes('-----BEGIN CERTIFICATE-----')
+  )
+    terminal?.err(
+      `warning: ${originText(originOf(['identityTrustAnchorsPEM']))}: identityTrustAnchorsPEM: there is no PEM certificate in it, and proxies will not start\n`,
+    );
   for (const [domain, pem] of bundlesOf(values)) {
     const path = domain === '' ? 'identityTrustAnchorsPEM' : 'signet.trustRoots.bundles';
     const where = originText(originOf(path.split('.')));
@@ -91,7 +98,7 @@ function valuesIn(manifest: Manifest): Manifest {
 /** Reads a small text file; what is not UTF-8 is no text. */
 export function readText(file: string): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file === '-' ? 0 : file));
   } catch (error) {
     throw new Failure(`cannot read ${file}: ${error instanceof TypeError ? 'it is not UTF-8' : causeOf(error)}`);
   }

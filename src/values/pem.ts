@@ -16,7 +16,7 @@ export function bundleFlaw(text: string): string | undefined {
   const blocks = pemBlocks(text);
   // Looked for by itself: a key that is cut off is a key that leaked all the same.
   const secret = /-----BEGIN ([A-Z0-9 ]{0,64}PRIVATE KEY)-----/.exec(text)?.[1];
-  if (secret !== undefined) return `a ${secret}, which must never leave its owner`;
+  if (secret !== undefined) return `a private key (${secret}), which must never leave its owner`;
   if (blocks.length === 0) return text.trim() === '' ? 'nothing' : 'a text without a PEM certificate in it';
   const other = blocks.find(({ label }) => label !== 'CERTIFICATE');
   if (other !== undefined) return `a PEM block ${JSON.stringify(other.label)}`;

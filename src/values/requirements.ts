@@ -158,6 +158,12 @@ const table: readonly Requirement[] = [
       identity.podCertificate.credentialBundlePath === 'ca-bundle.crt' ? 'ca-bundle.crt' : undefined,
   },
   {
+    path: 'signet.overrides.deny',
+    expected: 'full keys, or the start of one followed by *',
+    advice: 'a * anywhere else would deny nothing',
+    unmet: ({ signet: { overrides } }) => overrides.deny.find((one) => one.slice(0, -1).includes('*')),
+  },
+  {
     path: 'linkerdVersion',
     expected: 'an image tag, because proxy.image.version is empty',
     advice: 'set one of the two to the version of your control plane',

@@ -57,7 +57,8 @@ export function text(fallback: string, help: string, rule?: Rule<string>): Leaf<
 
 /** One word out of a list. */
 export function choice<const C extends string>(words: readonly C[], fallback: C, help: string): Leaf<C> {
-  const expected = `one of ${words.join(', ')}`;
+  const named = words.filter((word) => word !== '').join(', ');
+  const expected = `one of ${named}${words.length > named.split(', ').length ? ', or nothing' : ''}`;
   return leaf(expected, fallback, fallback, help, (found) => words.find((word) => word === String(found)));
 }
 

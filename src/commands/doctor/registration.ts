@@ -37,6 +37,13 @@ async function isThere(context: Context): Promise<Said> {
       `there is no MutatingWebhookConfiguration ${objects.webhook}: the API server asks nobody`,
       'install signet: `signet install … | kubectl apply --server-side -f -`',
     );
+  const service = objectAt(objectAt(listAt(configuration, 'webhooks')[0], 'clientConfig'), 'service');
+  const there = textAt(service, 'namespace') ?? context.home;
+  if (there !== context.home)
+    return broken(
+      `it leads to namespace ${there}, and namespace ${context.home} was asked about`,
+      `run signet doctor --signet-namespace ${there}`,
+    );
   const entries = listAt(configuration, 'webhooks').length;
   return entries === 0 ? broken('it has no entries', reinstall) : well(`${entries} entries`);
 }

@@ -1,5 +1,6 @@
 import { at, entryOf, listAt, objectAt, pointer, textAt } from '../../json.js';
 import type { Values } from '../../values/keys.js';
+import { nearest } from '../../values/nearest.js';
 import { missingFeature } from '../identity/features.js';
 import { hasSocket } from '../identity/identity.js';
 import { readerOf } from '../identity/layouts.js';
@@ -130,8 +131,10 @@ export const rules = [
     code: 'injection_enable_annotation_absent',
     says: 'neither the namespace nor the Pod asks for injection',
     advice: 'set the annotation linkerd.io/inject: enabled on the namespace or in the Pod template',
-    finds: ({ optIn, origin, workload }) =>
-      found(origin.needsOptIn && !asks(optIn.namespace) && !asks(optIn.workload), misplacedOptIn(workload)),
+    finds: ({ optIn, origin, workload, namespace }) => {
+      if (!origin.needsOptIn || asks(optIn.namespace) || asks(optIn.workload)) return undefined;
+      return misplacedOptIn(workload) || slippedOptIn(workload, namespace);
+    },
   },
   {
     code: 'disabled_automount_service_account_token_account',
@@ -264,6 +267,25 @@ function misplacedOptIn({ object, path }: Workload): string {
   );
   if (path.length === 0 || misplaced === undefined) return '';
   return `it is among the ${misplaced} of the object itself, and belongs to ${pointer([...path, 'metadata', misplaced])}`;
+}
+
+/** A key that nobody knows and that looks like the one that was meant. */
+function slippedOptIn({ annotations, labels }: Workload, namespace: Namespace): string {
+  const holders = [
+    ['Pod', annotations],
+    ['Pod', labels],
+    ['namespace', namespace.annotations],
+    ['namespace', namespace.labels],
+  ] as const;
+  for (const [on, map] of holders)
+    for (const key of Object.keys(map)) {
+      if (!/inj/i.test(key) || key === names.injectKey) continue;
+      const isMisplaced = key === names.injectIdentityKey && on === 'namespace';
+      if (isMisplaced) return `${key} is for Pods, and stands on the namespace`;
+      const near = nearest(key, [names.injectKey, names.injectIdentityKey], 7);
+      if (near !== undefined && near !== key) return `${key} on the ${on} means nothing; it may be meant as ${near}`;
+    }
+  return '';
 }
 
 function mountsToken({ spec, containers, kind }: Workload, origin: Origin): boolean {

@@ -61,6 +61,14 @@ const isKnown: ReadonlySet<string> = new Set([
   names.trustRootsKey,
 ]);
 const isInherited: ReadonlySet<string> = new Set(inheritedKeys);
+/** Choices of a Pod alone. */
+const ofPods: ReadonlySet<string> = new Set([
+  names.identityKey,
+  names.containersKey,
+  names.injectIdentityKey,
+  'kuma.io/spire-integration',
+  'k8s.kuma.io/spire-support',
+]);
 
 class Settling {
   readonly #mesh: Mesh;
@@ -102,9 +110,9 @@ class Settling {
   /** Reads the rows that the Pod has something for, in the order of the table; most Pods have two or three. */
   rows(): void {
     const keys = [...Object.keys(this.#workload.annotations), ...this.#added.keys()];
-    if (keys.length === 0) return;
     const rows = keys.map((key) => rowOf.get(key)).filter((row) => row !== undefined);
     for (const key of keys) if (isConfiguration.test(key) && !isKnown.has(key)) this.#suspect(key);
+    for (const key of Object.keys(this.#namespace)) this.#suspectOnNamespace(key);
     for (const row of rows.sort((a, b) => (position.get(a) ?? 0) - (position.get(b) ?? 0))) this.#read(row);
   }
 
@@ -228,6 +236,20 @@ class Settling {
   #suspect(annotation: string): void {
     const slip = slipOf({ annotation, text: this.#own(annotation) ?? '', on: 'workload' }, [...isKnown]);
     if (slip !== undefined) this.#problems.push(slip);
+  }
+
+  /** What stands on a namespace and is for Pods, or is nothing at all. */
+  #suspectOnNamespace(annotation: string): void {
+    const text = entryOf(this.#namespace, annotation) ?? '';
+    const source: Source = { annotation, text, on: 'namespace' };
+    const belongs = ofPods.has(annotation) ? 'it on the Pod, since a namespace does not hand it down' : undefined;
+    const expected = belongs ?? (annotation === names.modeKey && text !== 'audit' ? 'audit' : undefined);
+    if (expected !== undefined)
+      this.#problems.push({ annotation, on: 'namespace', value: text, expected, cause: 'unknown', effect: 'ignored' });
+    else if (isConfiguration.test(annotation) && !isKnown.has(annotation)) {
+      const slip = slipOf(source, [...isKnown]);
+      if (slip !== undefined) this.#problems.push(slip);
+    }
   }
 
   /** What a row is read from: the Pod, else its namespace; what the administrator denies a workload counts as not there. */
