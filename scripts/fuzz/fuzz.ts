@@ -8,7 +8,7 @@ import { targets } from './targets.js';
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '900' },
+    seconds: { type: 'string', default: '3600' },
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
     cases: { type: 'string', default: '1000000' },
   },
