@@ -283,6 +283,12 @@ t.test('the webhook does not start with what is wrong, and says what it is', asy
   t.match(err('--kubeconfig', join(folder, 'none')), 'cannot find the cluster');
 });
 
+t.test('values can come in on standard input, and are read once for all who ask', async (t) => {
+  const { status, stdout, stderr } = run(['install', '-f', '-'], { input: 'proxy: {logLevel: debug}\n' });
+  t.equal(status, 0, stderr);
+  t.match(stdout, 'proxy: {logLevel: debug}');
+});
+
 t.test('the help names every verb and every flag of it', async (t) => {
   const { out } = await signet(['--help']);
   for (const verb of ['inject', 'uninject', 'diff', 'explain', 'values']) {

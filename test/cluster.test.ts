@@ -23,17 +23,9 @@ import { Metrics } from '../src/server/metrics.js';
 import { type Copy, TrustRootsKeeper } from '../src/server/trust-roots.js';
 import type { Values } from '../src/values/keys.js';
 import { load } from '../src/values/load.js';
-import { defaultsForInstall, pick } from './support.js';
+import { pick, plainInstall } from './support.js';
 
-const options = {
-  namespace: 'signet',
-  image: 'i',
-  replicas: 2,
-  values: '',
-  url: '',
-  ...defaultsForInstall,
-  excludedNamespaces: ['kube-system'],
-};
+const options = { ...plainInstall, excludedNamespaces: ['kube-system'] };
 const configuration = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/signet';
 const every: { method: string; path: string }[] = [];
 
@@ -111,6 +103,17 @@ t.test('a miss is one live read, which requests that come meanwhile share', asyn
   for (let again = 0; again < 50; again++)
     await t.rejects(Promise.resolve(cache.find('nowhere')), /there is no namespace nowhere/);
   t.equal(asked(), 1, 'what is not there is not asked for again at once');
+});
+
+t.test('a list that takes too long goes on from where the API server says', async (t) => {
+  const { server, api } = await fake(t);
+  for (const name of ['a', 'b', 'c']) server.put(`/api/v1/namespaces/${name}`, namespace(name));
+  server.faults.push((response) =>
+    response.writeHead(410).end(JSON.stringify({ message: 'too old', metadata: { continue: '1' } })),
+  );
+  const names: string[] = [];
+  for await (const item of api.items('/api/v1/namespaces')) names.push(String(pick(item, '/metadata/name')));
+  t.same(names, ['b', 'c']);
 });
 
 t.test('the watch survives every kind of error', async (t) => {

@@ -6,27 +6,18 @@ import { checks } from '../src/commands/doctor.js';
 import { webhookConfiguration } from '../src/install/registration.js';
 import { isObject, type JsonObject, listAt } from '../src/json.js';
 import { makeAuthority, makeLeaf } from '../src/server/certificates/make.js';
-import { defaultsForInstall } from './support.js';
+import { plainInstall } from './support.js';
 
 // What doctor says of an installation inside of a cluster; outside of one it is tried in test/cluster/commands.test.ts.
 
 const hour = 3_600_000;
-const options = {
-  namespace: 'signet',
-  image: 'i',
-  replicas: 2,
-  values: '',
-  url: '',
-  ...defaultsForInstall,
-};
-
 async function installed(t: Test, { validMs = 30 * 24 * hour, ageMs = 0 } = {}) {
   const server = new FakeApi();
   await server.start();
   t.teardown(() => server.stop());
   const authority = await makeAuthority('doctor', { from: Date.now() - ageMs, ms: 365 * 24 * hour });
   const leaf = await makeLeaf(authority, ['signet.signet.svc'], [], { from: Date.now() - ageMs, ms: validMs });
-  const configuration = webhookConfiguration(options);
+  const configuration = webhookConfiguration(plainInstall);
   const encode = (text: string) => Buffer.from(text).toString('base64');
   const webhooks = listAt(configuration, 'webhooks').map((entry) => {
     const own = isObject(entry) ? entry : {};

@@ -8,11 +8,10 @@ import { FakeApi, until } from '../scripts/fake-api.js';
 import { webhookConfiguration } from '../src/install/registration.js';
 import { type Json, type JsonObject, listAt, objectAt, textAt } from '../src/json.js';
 import { makeAuthority } from '../src/server/certificates/make.js';
-import { defaultsForInstall, pick } from './support.js';
+import { pick, plainInstall } from './support.js';
 
 // The webhook as a process beside an API server: that what the parts can do is really wired together.
 
-const options = { namespace: 'signet', image: 'i', replicas: 2, values: '', url: '', ...defaultsForInstall };
 const review: JsonObject = JSON.parse(readFileSync('fixtures/reviews/as-the-api-server-sends-it.json', 'utf8'));
 const gates = (on: boolean) =>
   ['PodCertificateRequest', 'ClusterTrustBundle', 'ClusterTrustBundleProjection']
@@ -32,7 +31,10 @@ async function serving(t: Test, tree: JsonObject, prepare: (api: FakeApi) => voi
   const folder = mkdtempSync(join(tmpdir(), 'signet-test-'));
   const api = new FakeApi();
   await api.start();
-  api.put('/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/signet', webhookConfiguration(options));
+  api.put(
+    '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/signet',
+    webhookConfiguration(plainInstall),
+  );
   for (const name of ['shop', 'plain', 'linkerd'])
     api.put(`/api/v1/namespaces/${name}`, {
       kind: 'Namespace',

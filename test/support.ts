@@ -129,3 +129,12 @@ const loaded = load([]);
 if ('mistakes' in loaded) throw new Error('the defaults are not valid');
 /** What an installation with the default values takes from them. */
 export const defaultsForInstall = fromValues(loaded.loaded.values);
+/** An installation with nothing said about it. */
+export const plainInstall = {
+  namespace: 'signet',
+  image: 'i',
+  replicas: 2,
+  values: '',
+  url: '',
+  ...defaultsForInstall,
+};

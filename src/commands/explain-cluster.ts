@@ -52,7 +52,7 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
     const one = explanationOf(mesh, verdict, { file: 'cluster', line: 0, namespace });
     if (missed(verdict, origins.webhook)) missing++;
     if (isJson) told.push({ ...one, apiServer });
-    else terminal.out(explanationText(one, paint, runningText(apiServer)) + seenText(apiServer));
+    else terminal.out(explanationText(one, paint, apiServer.state ?? undefined) + seenText(apiServer));
   }
   if (isJson) terminal.out(`${JSON.stringify(told, undefined, 2)}\n`);
   return given.has('require') && missing > 0 ? 1 : 0;
@@ -142,11 +142,6 @@ function olderThan(pod: JsonObject, configuration: JsonObject): string {
   return born !== undefined && registered !== undefined && born < registered
     ? `the Pod was created at ${born}, before the webhook was registered at ${registered}`
     : '';
-}
-
-/** For a Pod that runs, what it is comes before what it would be. */
-function runningText({ state }: Seen): string | undefined {
-  return state === null ? undefined : state;
 }
 
 function seenText({ calledBy, notCalledBy, note }: Seen): string {

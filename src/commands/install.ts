@@ -4,6 +4,7 @@ import { install, uninstall } from '../install/install.js';
 import { type InstallOptions, labels, objects as names } from '../install/options.js';
 import type { JsonObject } from '../json.js';
 import { writeJson, writeYaml } from '../manifest/whole.js';
+import type { Values } from '../values/keys.js';
 import { nearest } from '../values/nearest.js';
 import { Failure } from './failure.js';
 import type { Given } from './flags.js';
@@ -14,9 +15,10 @@ import { version } from './version.js';
 
 /** Prints the manifests that install signet. */
 export async function run(given: Given, terminal: Terminal): Promise<number> {
-  const options = optionsFrom(given, terminal);
+  const { values } = valuesFrom(given, terminal);
+  const options = optionsFrom(given, values);
   const wanted = chosen(given);
-  const { controlPlaneNamespace } = valuesFrom(given).values.signet;
+  const { controlPlaneNamespace } = values.signet;
   if (wanted.includes('linkerd') && options.namespace !== controlPlaneNamespace)
     throw new Failure(
       `--with linkerd takes values and trust roots that are in namespace ${controlPlaneNamespace}: add --namespace ${controlPlaneNamespace}`,
@@ -32,7 +34,7 @@ export async function run(given: Given, terminal: Terminal): Promise<number> {
 
 /** Prints what to delete, in order. */
 export async function runUninstall(given: Given, terminal: Terminal): Promise<number> {
-  const options = optionsFrom(given, terminal);
+  const options = optionsFrom(given, valuesFrom(given, terminal).values);
   // A namespace of another name may hold more than signet.
   const ours = uninstall(options).filter(({ kind }) => kind !== 'Namespace' || options.namespace === 'signet');
   // What signet made by itself is in no manifest.
@@ -49,8 +51,7 @@ function written(objects: readonly JsonObject[], format: ReturnType<typeof forma
   return objects.map(writeYaml).join('---\n');
 }
 
-function optionsFrom(given: Given, terminal: Terminal): InstallOptions {
-  const { values } = valuesFrom(given, terminal);
+function optionsFrom(given: Given, values: Values): InstallOptions {
   const files = given.all('values');
   if (files.length > 1)
     throw new Failure('signet install takes one values file; it becomes the ConfigMap signet-values');

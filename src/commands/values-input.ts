@@ -95,10 +95,19 @@ function valuesIn(manifest: Manifest): Manifest {
   return parseManifest(inner, file, line);
 }
 
-/** Reads a small text file; what is not UTF-8 is no text. */
+let standardInput: Buffer | undefined;
+
+/** Standard input can be read once, and is asked for by whoever checks values and whoever passes them on. */
+function bytesOf(file: string): Buffer {
+  if (file !== '-') return readFileSync(file);
+  standardInput ??= readFileSync(0);
+  return standardInput;
+}
+
+/** Reads a small text file, or standard input for `-`; what is not UTF-8 is no text. */
 export function readText(file: string): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file === '-' ? 0 : file));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytesOf(file));
   } catch (error) {
     throw new Failure(`cannot read ${file}: ${error instanceof TypeError ? 'it is not UTF-8' : causeOf(error)}`);
   }

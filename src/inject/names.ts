@@ -14,6 +14,9 @@ export const opaquePorts = 'config.linkerd.io/opaque-ports';
 export const additionalEnv = 'config.linkerd.io/proxy-additional-env';
 export const traceAttributePrefix = 'resource.opentelemetry.io/';
 export const mirrorPod = 'kubernetes.io/config.mirror';
+/** Kuma's switch for the socket, as its design has it and as it ships. */
+export const kumaDesign = 'kuma.io/spire-integration';
+export const kumaShipped = 'k8s.kuma.io/spire-support';
 
 /** On a Pod: `identity`, which injects identity alone, without a proxy. */
 export const injectIdentityKey = 'signet.dev/inject';

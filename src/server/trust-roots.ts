@@ -152,16 +152,15 @@ export class TrustRootsKeeper<C extends Copy> {
     const { configMap, bundles } = signet.trustRoots;
     const own = entryOf(this.#wiring.copies.get(signet.controlPlaneNamespace)?.data, configMap.key);
     if (this.#made?.own !== own || this.#made?.bundles !== bundles)
-      this.#made = { own, bundles, text: this.#together() };
+      this.#made = { own, bundles, text: this.#together(own) };
     return this.#made?.text;
   }
 
   /** The roots of the control plane with those of the other trust domains, each certificate once. */
-  #together(): string | undefined {
+  #together(own: string | undefined): string | undefined {
     const { signet } = this.#wiring.values();
     const { configMap, bundles } = signet.trustRoots;
     const source = `ConfigMap ${configMap.name} of namespace ${signet.controlPlaneNamespace}`;
-    const own = entryOf(this.#wiring.copies.get(signet.controlPlaneNamespace)?.data, configMap.key);
     if (own === undefined) {
       this.#tell('', `there is no ${configMap.key} in ${source}: no trust roots are handed out`);
       return undefined;

@@ -222,7 +222,7 @@ export const rules = [
   {
     code: 'no_workload_api',
     says: 'containers are named for a Workload API that the Pod does not have',
-    advice: `ask for it with kuma.io/spire-integration: enabled or ${names.identityKey}: spire, or take ${names.containersKey} off`,
+    advice: `ask for it with ${names.kumaDesign}: enabled or ${names.identityKey}: spire, or take ${names.containersKey} off`,
     finds: ({ optIn, plan }) => {
       const { values, containers } = plan().settings;
       return found(containers !== undefined && !optIn.alone && !hasSocket(values));

@@ -122,7 +122,6 @@ function opaque(text: string, { workload }: Context): Parsed<string> {
   return valid(ports, dropped.join(','));
 }
 
-const kumaDesign = 'kuma.io/spire-integration';
 const stableNative = 'config.linkerd.io/proxy-enable-native-sidecar';
 const betaNative = 'config.beta.linkerd.io/proxy-enable-native-sidecar';
 const alphaNative = 'config.alpha.linkerd.io/proxy-enable-native-sidecar';
@@ -334,7 +333,7 @@ export const annotations: readonly AnnotationRow[] = [
     { inherited: false },
   ),
   row(
-    kumaDesign,
+    names.kumaDesign,
     'signet.spire.enabled',
     onOff,
     'enabled, disabled',
@@ -342,12 +341,12 @@ export const annotations: readonly AnnotationRow[] = [
     { inherited: false },
   ),
   row(
-    'k8s.kuma.io/spire-support',
+    names.kumaShipped,
     'signet.spire.enabled',
     kumaSwitch,
     'true, yes, enabled, false, no, disabled',
     'the same, as Kuma ships it',
-    { inherited: false, yieldsTo: [kumaDesign] },
+    { inherited: false, yieldsTo: [names.kumaDesign] },
   ),
 ];
 

@@ -66,8 +66,8 @@ const ofPods: ReadonlySet<string> = new Set([
   names.identityKey,
   names.containersKey,
   names.injectIdentityKey,
-  'kuma.io/spire-integration',
-  'k8s.kuma.io/spire-support',
+  names.kumaDesign,
+  names.kumaShipped,
 ]);
 
 class Settling {
